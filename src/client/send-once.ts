@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
+import type { AnswerApi, ApiReply, ApiRequest } from "../contract/api-message.ts";
 import type { SetAlarm } from "../contract/clock.ts";
 import { type Endpoint, listUnread, noteUnread, type UnreadPart } from "../contract/endpoint.ts";
 import { meta, normalizeId, storedId, unwrap, type ReceivedMeta } from "../contract/fields.ts";
@@ -71,6 +71,16 @@ export async function sendOnce(attempt: Attempt): Promise<TryOutcome> {
     stopAlarm();
     signal.removeEventListener("abort", leave);
   }
+}
+
+/** Passes requests to the service in this process, which returns each response as a whole. */
+export function sendEmbedded(answer: AnswerApi): Send {
+  return async (request, leaving) => {
+    const onLeave = (leave: () => void) => leaving.addEventListener("abort", leave, { once: true });
+    const reply = await answer({ ...request, onLeave, hasLeft: () => leaving.aborted });
+    const { status, headers } = reply;
+    return { status, headers, readBody: () => Promise.resolve(reply.body) };
+  };
 }
 
 function explainThrown(error: unknown, isOver: boolean): TryOutcome {

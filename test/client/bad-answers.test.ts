@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CallFailure } from "../../src/client/outcome.ts";
-import { openRemoteSender } from "../../src/client/carriers.ts";
+import { openRemoteSender } from "../../src/client/remote-sender.ts";
 import { contract } from "../../src/contract/index.ts";
 import { openHostile, type Misdeed } from "../support/hostile.ts";
 import { openForEach } from "../support/open-for.ts";

@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test, vi } from "vitest";
 import { createClient } from "../../src/client/client.ts";
-import { openRemoteSender } from "../../src/client/carriers.ts";
+import { openRemoteSender } from "../../src/client/remote-sender.ts";
 import { setAlarm } from "../../src/app/process/embedded.ts";
 import { sleep } from "../../src/app/process/open-client.ts";
 import { listUnread } from "../../src/contract/endpoint.ts";

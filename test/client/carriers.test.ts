@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
-import { openRemoteSender, sendEmbedded } from "../../src/client/carriers.ts";
+import { openRemoteSender } from "../../src/client/remote-sender.ts";
 import { buildRequest } from "../../src/client/request.ts";
-import type { Send } from "../../src/client/send-once.ts";
+import { type Send, sendEmbedded } from "../../src/client/send-once.ts";
 import type { AnswerApi, ApiReply, ApiRequest } from "../../src/contract/api-message.ts";
 import { budgets, limits } from "../../src/contract/limits.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";

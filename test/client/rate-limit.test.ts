@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { sendEmbedded } from "../../src/client/carriers.ts";
+import { sendEmbedded } from "../../src/client/send-once.ts";
 import { contract } from "../../src/contract/index.ts";
 import { createGate } from "../support/clock.ts";
 import { openForEach } from "../support/open-for.ts";

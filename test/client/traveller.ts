@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createClient, type Client, type Sleep } from "../../src/client/client.ts";
 import type { SetAlarm } from "../../src/contract/clock.ts";
 import type { Send } from "../../src/client/send-once.ts";
-import { openRemoteSender } from "../../src/client/carriers.ts";
+import { openRemoteSender } from "../../src/client/remote-sender.ts";
 import { sendByFetch, type Fetch } from "../support/stage.ts";
 import { openHostile, stallHeader, type Hostile } from "../support/hostile.ts";
 import { createWorld, origin, type World } from "../support/world.ts";

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { sendEmbedded } from "../../src/client/carriers.ts";
+import { sendEmbedded } from "../../src/client/send-once.ts";
 import { createClient } from "../../src/client/client.ts";
 import { noteDomains } from "../../src/commands/doctor.ts";
 import type { Finding } from "../../src/app/process/findings.ts";

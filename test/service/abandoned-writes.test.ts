@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:http";
 import { expect, test } from "vitest";
-import { sendEmbedded } from "../../src/client/carriers.ts";
+import { sendEmbedded } from "../../src/client/send-once.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { answerOverHttp } from "../../src/service/http.ts";
 import { createService } from "../support/api-description.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { request } from "node:http";
 import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
-import { sendEmbedded } from "../../src/client/carriers.ts";
+import { sendEmbedded } from "../../src/client/send-once.ts";
 import {
   offeredConditions,
   conditions,

@@ -6,10 +6,9 @@ import type { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { expect } from "vitest";
 import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
-import { sendEmbedded } from "../../src/client/carriers.ts";
 import { setAlarm as setRealAlarm } from "../../src/app/process/embedded.ts";
 import { createClient } from "../../src/client/client.ts";
-import type { Send } from "../../src/client/send-once.ts";
+import { type Send, sendEmbedded } from "../../src/client/send-once.ts";
 import { checkPin, openPin } from "../../src/app/data/pin-file.ts";
 import { createApproveOverwrite } from "../../src/mcp/approval/approve-overwrite.ts";
 import { createKeyContext, type KeyContextOptions } from "../../src/mcp/access/key-context.ts";

@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { getRequestListener } from "@hono/node-server";
-import { openRemoteSender } from "../../src/client/carriers.ts";
+import { openRemoteSender } from "../../src/client/remote-sender.ts";
 import {
   createAssistantWorld,
   type AssistantOptions,

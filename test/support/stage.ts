@@ -25,7 +25,7 @@ import { createEmptyFolder } from "./folders.ts";
 import { createV1, createV2, type ToolResult } from "./mcp-clients.ts";
 import { noPublicFiles, presentClient, type Era } from "./assistant-world.ts";
 import type { World } from "./world.ts";
-import { readContent } from "../../src/client/carriers.ts";
+import { readContent } from "../../src/client/remote-sender.ts";
 import { setAlarm } from "../../src/app/process/embedded.ts";
 import { toSignal } from "../../src/contract/waiting.ts";
 

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
-import type { Send } from "../../client/send-once.ts";
-import { openRemoteSender, sendEmbedded } from "../../client/carriers.ts";
+import { type Send, sendEmbedded } from "../../client/send-once.ts";
+import { openRemoteSender } from "../../client/remote-sender.ts";
 import type { Config } from "../../config.ts";
 import type { KnownKey } from "../../contract/access.ts";
 import { hasSubdomains } from "../../contract/rules/link-address.ts";

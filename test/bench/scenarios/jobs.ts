@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { createBulk } from "../../../src/bulk/bulk.ts";
-import { sendEmbedded } from "../../../src/client/carriers.ts";
+import { sendEmbedded } from "../../../src/client/send-once.ts";
 import { createClient, type Client } from "../../../src/client/client.ts";
 import { clock, openEmbedded, random, setAlarm } from "../../../src/app/process/embedded.ts";
 import { links } from "../../../src/contract/links.ts";

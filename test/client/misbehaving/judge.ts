@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { openRemoteSender } from "../../../src/client/carriers.ts";
+import { openRemoteSender } from "../../../src/client/remote-sender.ts";
 import { createClient } from "../../../src/client/client.ts";
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import { contract } from "../../../src/contract/index.ts";

@@ -1,10 +1,9 @@
 import { Agent, buildConnector } from "undici";
-import type { AnswerApi } from "../contract/api-message.ts";
 import { toSignal } from "../contract/waiting.ts";
 import { requestIdHeader } from "../text/request-id.ts";
 import { NotSent, type Send } from "./send-once.ts";
 
-/** Sends API requests over HTTP to a remote server, or directly to the service in this process. */
+/** Sends API requests over HTTP to a remote server. */
 
 const connectTimeout_ms = 10_000;
 /** Limits the load on the server. Calls above the limit wait for a connection. */
@@ -64,14 +63,4 @@ export function readContent(text: string | undefined): unknown {
   } catch {
     return text;
   }
-}
-
-/** Passes requests to the service in this process, which returns each response as a whole. */
-export function sendEmbedded(answer: AnswerApi): Send {
-  return async (request, leaving) => {
-    const onLeave = (leave: () => void) => leaving.addEventListener("abort", leave, { once: true });
-    const reply = await answer({ ...request, onLeave, hasLeft: () => leaving.aborted });
-    const { status, headers } = reply;
-    return { status, headers, readBody: () => Promise.resolve(reply.body) };
-  };
 }
