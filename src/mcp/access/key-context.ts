@@ -199,7 +199,10 @@ function createCall({
   onChange,
 }: CallParts): Client["call"] {
   return async (endpoint, input, signal, asked) => {
-    if (endpoint.effect !== "read") requireAllowed(endpoint, input as JsonObject, asked?.condition);
+    const { effect, body } = endpoint;
+    // A write adds URLs only with its body.
+    const addsAddresses = effect !== "read" && body !== undefined;
+    if (addsAddresses) requireAllowed(endpoint, input as JsonObject, asked?.condition);
     if (!access.canLearn()) return send(endpoint, input, signal, asked);
     const before = learned.find(endpoint)?.state;
     try {
