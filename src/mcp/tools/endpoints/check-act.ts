@@ -26,8 +26,8 @@ type CheckCall = Pick<ToolCall, "callApi" | "keyContext" | "signal">;
 const { links, iosApps, androidApps, shortLinks } = contract;
 
 /**
- * Before asking for approval, rejects a request that the API would reject anyway. Reports all
- * problems at once, with the API's own messages.
+ * Before asking for approval, rejects a creation, change or restore that the API would reject
+ * anyway. Reports all problems at once, with the API's own messages.
  */
 export async function refuseInvalid(act: Act, call: CheckCall, tool: string): Promise<void> {
   const { endpoint } = act;
@@ -49,8 +49,7 @@ async function findDenial(
 ): Promise<string | undefined> {
   const { endpoint, kind, id = null, input, before } = act;
   const { facts } = keyContext.known;
-  const isLink = kind.name === "link" && endpoint.effect !== "destroy";
-  if (facts === undefined || !isLink) return undefined;
+  if (facts === undefined || kind.name !== "link") return undefined;
   const { overwrite_scope: scope } = links.upsert;
   const isOverwrite = endpoint === links.upsert && before;
   if (isOverwrite && !hasScope(facts, scope)) return refuseScope(scope).message;
@@ -61,7 +60,6 @@ async function findDenial(
 
 async function listProblems(act: Act, call: CheckCall): Promise<readonly FieldProblem[]> {
   const { endpoint, kind, before, changes } = act;
-  if (endpoint.effect === "destroy") return [];
   // A deleted record may violate newer rules. It can still be restored if no other record has its
   // unique values.
   if (isRestore(endpoint)) return listTaken(act, before ?? changes, call);

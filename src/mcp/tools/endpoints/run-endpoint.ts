@@ -64,7 +64,7 @@ async function write(endpoint: Endpoint, given: JsonObject, call: ToolCall): Pro
       endpoints: [endpoint],
       approval: reasons.length > 0 ? "always" : isOverwrite ? "after_many" : "never",
       describe: async () => {
-        await refuseInvalid(act, call, endpoint.tool);
+        if (endpoint.effect !== "destroy") await refuseInvalid(act, call, endpoint.tool);
         return previewAct(act, call);
       },
       carryOut: () => carryOut(act, call),

@@ -345,6 +345,7 @@ async function previewStep(
 async function refuseInvalidUndo({ steps, template }: PlannedUndo, call: ToolCall): Promise<void> {
   for (const step of steps) {
     if (template === undefined) {
+      if (step.endpoint.effect === "destroy") continue;
       await refuseInvalid(await completeStep(step, steps, call), call, name);
     } else if (step.endpoint !== unpublish) {
       await refuseUnpublishable(pickText(step.input), call);
