@@ -60,7 +60,7 @@ export async function resolveCall(
   const { input, registered, chosen, missing } =
     endpoint.body === links.create.body
       ? await settleApps(named, call)
-      : { input: named, registered: listOwn(endpoint, kind, named), chosen: [], missing: [] };
+      : { input: named, registered: listOwn(endpoint, named), chosen: [], missing: [] };
   for (const app of registered) {
     // Checked early, so that a call that the operator or the server would reject is never shown for
     // approval.
@@ -111,8 +111,10 @@ async function readTarget(
   return { id, before: body as JsonObject | undefined };
 }
 
-function listOwn(endpoint: Endpoint, kind: ResourceKind, fields: JsonObject): readonly NewApp[] {
-  return endpoint === findRegistration(kind.name) ? [{ kind, fields }] : [];
+const registrations = new Set<Endpoint>([contract.iosApps.create, contract.androidApps.create]);
+
+function listOwn(endpoint: Endpoint, fields: JsonObject): readonly NewApp[] {
+  return registrations.has(endpoint) ? [{ kind: findKind(endpoint), fields }] : [];
 }
 
 /** Returns the precondition of the write: the target must be unchanged since Waypost read it. */
