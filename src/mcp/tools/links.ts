@@ -118,6 +118,11 @@ const namedArguments: readonly (readonly [Endpoint, string, ReadNamedArgument])[
   [links.update, "path", readPath],
 ];
 
+/** Whether arguments of the endpoint's tool, other than its own ID, may be names. */
+export function takesNames(endpoint: Endpoint): boolean {
+  return namedArguments.some(([known]) => known === endpoint);
+}
+
 async function nameLink(endpoint: Endpoint, args: JsonObject, call: ToolCall): Promise<JsonObject> {
   const [, argument = "", read] = namedArguments.find(([known]) => known === endpoint) ?? [];
   const given = args[argument];

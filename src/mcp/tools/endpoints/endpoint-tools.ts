@@ -10,7 +10,7 @@ import {
 import { linkRow } from "../../results/present-body.ts";
 import { listFields, listBodyFields, type ToolFields } from "../../schemas/input-schema.ts";
 import { describeShown, problems, written } from "../../schemas/output-schema.ts";
-import { linkAdditions, nameArguments } from "../links.ts";
+import { linkAdditions, nameArguments, takesNames } from "../links.ts";
 import { templateAdditions } from "../templates/run-template.ts";
 import { makeTool, type EndpointAddition, type SharedDescription, type Tool } from "../tool.ts";
 import { runEndpoint } from "./run-endpoint.ts";
@@ -89,7 +89,9 @@ function deriveTool(endpoint: Endpoint): Tool {
     nullable: known,
     result: () => describeResult(endpoint, kind, result),
     readAccess: (access) => access.read(endpoint),
-    run: async (given, call) => run(endpoint, await nameArguments(endpoint, given, call), call),
+    run: takesNames(endpoint)
+      ? async (given, call) => run(endpoint, await nameArguments(endpoint, given, call), call)
+      : (given, call) => run(endpoint, given, call),
     view: addition.view,
   });
 }
