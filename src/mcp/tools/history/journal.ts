@@ -1,11 +1,13 @@
 import type * as z from "zod";
-import type { WriteCondition } from "../../../contract/condition.ts";
+import { isLasting, type WriteCondition } from "../../../contract/condition.ts";
 import { pickFields, type Endpoint, listUnreadRows } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import { messages } from "../../../contract/messages.ts";
+import type { WrittenTemplate } from "../../../contract/page-template.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { isOwnLinkAddress } from "../../../contract/rules/link-address.ts";
+import { isSame } from "../../../contract/rules/writable-fields.ts";
 import { isBlank, isStorable } from "../../../contract/text.ts";
 import type { Change, Effect, ChangeEnd, ChangeTarget } from "../../../state/history.ts";
 import { isFull, readOutage } from "../../../state/state.ts";
@@ -21,10 +23,12 @@ import type { NewApp } from "../apps.ts";
 import { appFilters } from "../endpoints/act.ts";
 import type { TargetRecord } from "../targets.ts";
 import type { ToolCall } from "../tool.ts";
-import { describeEffect, keepKnown, readTemplateRecord, templateId } from "./describe-effect.ts";
 import { showFields } from "./show-change.ts";
 
 const { links, shortLinks } = contract;
+
+/** The page template's ID in the history. Template versions have IDs of their own. */
+export const templateId = "page_template";
 
 /** A change to record. `effects` are its side effects, such as links that lose a deleted app. */
 type NewChange = ChangeTarget & {
@@ -198,6 +202,59 @@ function describeResponse(
   const record = isTemplate ? readTemplateRecord(body) : body;
   const after = { ...Object.fromEntries(shown), ...record };
   return { ...target, effects: [...apps, describeEffect(kind, id, before, after)] };
+}
+
+/**
+ * Describes the effect of a write: the changed fields of an updated record, or the whole record
+ * that was created or deleted.
+ */
+export function describeEffect(
+  resource: ResourceKind,
+  id: string | null,
+  before: TargetRecord,
+  after: JsonObject | null,
+): Effect {
+  const target = { kind: resource.name, id };
+  const keep = (record: JsonObject | null) => record && keepKnown(resource, record);
+  if (before === undefined) return { ...target, after: keep(after) };
+  if (before === null) return { ...target, before, after: keep(after) };
+  if (after === null) {
+    const unknown = listShown(resource).filter((name) => before[name] === undefined);
+    return { ...target, before: keep(before), after, ...(unknown.length > 0 && { unknown }) };
+  }
+  // A field that the response omits may be unchanged, so it is not recorded.
+  const changed = Object.keys({ ...keep(before), ...keep(after) }).filter(
+    (name) => after[name] !== undefined && !isSame(before[name], after[name]),
+  );
+  const known = changed.filter((name) => before[name] !== undefined);
+  const unknown = changed.filter((name) => before[name] === undefined);
+  return {
+    ...target,
+    before: pick(before, known),
+    after: pick(after, changed),
+    ...(unknown.length > 0 && { unknown }),
+  };
+}
+
+function pick(record: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, record[name] ?? null]));
+}
+
+/** Drops read-only fields. Also drops timestamps, because they change with every write. */
+function keepKnown(resource: ResourceKind, record: JsonObject): JsonObject {
+  const kept = listShown(resource).filter((field) => record[field] !== undefined);
+  return pick(record, kept);
+}
+
+function listShown({ name, show }: ResourceKind): readonly string[] {
+  if (name === templateId) return ["body", "css", "live"];
+  return Object.keys((show.response as z.ZodObject).shape).filter(isLasting);
+}
+
+export function readTemplateRecord({ body, css, live_version }: WrittenTemplate): JsonObject {
+  const live = live_version && { body: live_version.body, css: live_version.css };
+  const members = Object.entries({ body, css, live });
+  return Object.fromEntries(members.filter(([, value]) => value !== undefined));
 }
 
 function nameTarget(

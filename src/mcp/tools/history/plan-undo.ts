@@ -15,7 +15,7 @@ import { completeAct, isFreshMove, type Act } from "../endpoints/act.ts";
 import { findRecord, readRecord, type TargetRecord } from "../targets.ts";
 import { describeTemplate, readState, type TemplateState } from "../templates/template-state.ts";
 import type { ToolCall } from "../tool.ts";
-import { describeEffect, templateId } from "./describe-effect.ts";
+import { describeEffect, templateId } from "./journal.ts";
 
 /**
  * One request of an undo. Its `act` is checked and shown for approval like that of a direct call.

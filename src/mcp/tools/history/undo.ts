@@ -32,8 +32,13 @@ import {
   refuseUnpublishable,
 } from "../templates/template-state.ts";
 import { makeTool, type ToolCall, type Tool } from "../tool.ts";
-import { describeEffect, readTemplateRecord, templateId } from "./describe-effect.ts";
-import { journal, type JournalStep } from "./journal.ts";
+import {
+  journal,
+  type JournalStep,
+  describeEffect,
+  readTemplateRecord,
+  templateId,
+} from "./journal.ts";
 import { readAnyWrite } from "./list-changes.ts";
 import { planUndo, refuseUndo, type StepAct, type PlannedUndo } from "./plan-undo.ts";
 import { otherChangeSchema, showChange } from "./show-change.ts";
