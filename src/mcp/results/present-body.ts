@@ -128,6 +128,10 @@ export const linkRow = z
 export const appFields = ["ios_app", "android_app"] as const;
 type AppField = (typeof appFields)[number];
 
+export function hasApp(link: JsonObject): boolean {
+  return appFields.some((field) => typeof link[`${field}_id`] === "string");
+}
+
 /** The field that identifies an app, by platform. */
 const appKeys = { ios_app: "bundle_id", android_app: "package_name" } as const;
 

@@ -193,7 +193,8 @@ function nameApp(id: string, app: JsonObject | undefined): string {
   return writeApp(id, [app?.["name"], app?.["bundle_id"] ?? app?.["package_name"]]);
 }
 
-const changeMembers = ["change", "changes", "rows", "plan"] as const;
+/** The members of results that describe changes. */
+export const changeMembers = ["change", "changes", "rows", "plan"] as const;
 
 export async function nameChangedApps(
   result: JsonObject,

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
 import type { ApprovalRequest, Question } from "../../approval/question.ts";
-import { presentBody, readListRows } from "../../results/present-body.ts";
+import { hasApp, presentBody, readListRows, type KnownApps } from "../../results/present-body.ts";
 import { explainEnd, isChanged, refuseChanged } from "../../results/tool-failure.ts";
 import { readAppsOf } from "../apps.ts";
 import { describeCondition, describeState, readAct, resolveCall, type Act } from "./act.ts";
@@ -41,12 +41,25 @@ export async function presentRead(
   call: ToolCall,
 ): Promise<JsonObject> {
   const { linkHost } = call.keyContext.known;
-  const isOfLinks = findKind(endpoint).name === "link";
   const rows = endpoint.list === undefined ? [body] : readListRows(endpoint, body);
-  const apps = await readAppsOf(isOfLinks ? rows : [], call);
+  const apps = await readAppsIn(findKind(endpoint), rows, call);
   // Each row also contains the fields that the list is filtered or sorted by.
   const asked = [...filters, ...(sort ? [sort] : [])].map(({ field }) => field);
   return presentBody(endpoint, body, { linkHost, apps, asked });
+}
+
+const noApps: KnownApps = new Map();
+
+/** Reads the apps of the records that are links and have an app. */
+async function readAppsIn(
+  { name }: ResourceKind,
+  records: readonly JsonObject[],
+  call: ToolCall,
+  registered: readonly JsonObject[] = [],
+): Promise<KnownApps> {
+  const links = name === "link" ? records.filter(hasApp) : [];
+  const isEmpty = links.length + registered.length === 0;
+  return isEmpty ? noApps : readAppsOf(links, call, registered);
 }
 
 async function write(endpoint: Endpoint, given: JsonObject, call: ToolCall): Promise<JsonObject> {
@@ -80,7 +93,7 @@ async function carryOut(act: Act, call: ToolCall): Promise<JsonObject> {
     return { deleted: { id: input["id"], ...pickNames(kind, before ?? {}) }, change };
   }
   if (act.registered.length > 0) call.apps.forget();
-  const apps = await readAppsOf(kind.name === "link" ? [body] : [], call, registered);
+  const apps = await readAppsIn(kind, [body], call, registered);
   const sent = pickFields(endpoint, input);
   const { known: project } = call.keyContext;
   const context = { apps, known: project };
