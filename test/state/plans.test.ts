@@ -68,7 +68,7 @@ test("an incomplete plan from a killed process is deleted after a day", async ()
   expect(await readTables()).toEqual({ ids: [], rows: 0 });
 });
 
-test("an expired plan and a job that ended 30 days ago are deleted without a new plan", async () => {
+test("expired plans and jobs that ended 30 days ago are deleted regularly", async () => {
   await save(listRows(600));
   const applied = await save(listRows(1));
   const job = await state.jobs.open(applied);
