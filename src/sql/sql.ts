@@ -43,7 +43,8 @@ export type Sql<Tables> = {
   readonly db: Kysely<Tables>;
   /**
    * Runs a long read without blocking other work. `work` sees the database at one point in time.
-   * The read ends if its caller leaves. Throws StoreBusy if too many reads are waiting.
+   * If its caller leaves, no further statement runs, and on SQLite, a statement with `whileAwaited`
+   * ends early. Throws StoreBusy if too many reads are waiting.
    */
   readonly readLong: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,
