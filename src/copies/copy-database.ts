@@ -95,7 +95,10 @@ function addRows(digest: Hash, rows: readonly CopiedRow[]): void {
   digest.update(JSON.stringify(rows));
 }
 
-export async function countRows(db: Kysely<unknown>, { name }: CopiedTable): Promise<number> {
+export async function countRows(
+  db: Kysely<unknown>,
+  { name }: Pick<CopiedTable, "name">,
+): Promise<number> {
   const { rows } = await sql<{ rows: number }>`
     select count(*) as "rows" from ${sql.table(name)}
   `.execute(db);

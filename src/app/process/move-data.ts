@@ -4,6 +4,7 @@ import { sql, type Kysely } from "kysely";
 import { UsageFault } from "../../config.ts";
 import {
   copyDatabase,
+  countRows,
   findCopy,
   hasTables,
   limitLockWaits,
@@ -138,9 +139,23 @@ async function findCopies(
         : await withPostgres(url, (target) => readMarks(target.db, table));
     const found = await findCopy({ copied: known, source, from: db }, marks);
     if (found === undefined) return undefined;
+    const check = (target: Sql<unknown>) => requireUnchanged(target, found);
+    await (url === undefined ? withFile(place.data, known, check) : withPostgres(url, check));
     counts.push(...found);
   }
   return counts.length === 0 ? undefined : counts;
+}
+
+/** Throws if rows were added to the target, or deleted from it, after the copy. */
+async function requireUnchanged(target: Sql<unknown>, copied: readonly CopiedCount[]) {
+  for (const { table, rows } of copied) {
+    const now = await countRows(target.db, { name: table });
+    if (now === rows) continue;
+    throw new UsageFault(
+      `Nothing was moved: an earlier run copied ${rows} rows of the table ${table}, but the copy ` +
+        `now has ${now}. Use an empty folder or database, or start Waypost with the copy.`,
+    );
+  }
 }
 
 /** Returns an empty list if the file is missing or does not belong to Waypost. */
