@@ -48,8 +48,6 @@ export async function presentRead(
   return presentBody(endpoint, body, { linkHost, apps, asked });
 }
 
-const noApps: KnownApps = new Map();
-
 /** Reads the apps of the records that are links and have an app. */
 async function readAppsIn(
   { name }: ResourceKind,
@@ -59,7 +57,7 @@ async function readAppsIn(
 ): Promise<KnownApps> {
   const links = name === "link" ? records.filter(hasApp) : [];
   const isEmpty = links.length + registered.length === 0;
-  return isEmpty ? noApps : readAppsOf(links, call, registered);
+  return isEmpty ? new Map() : readAppsOf(links, call, registered);
 }
 
 async function write(endpoint: Endpoint, given: JsonObject, call: ToolCall): Promise<JsonObject> {
