@@ -140,7 +140,7 @@ function completeAddress(given: string, call: ToolCall): string {
 }
 
 /** Converts a link's name or path to its URL. Keeps the query string. */
-async function readShortened(given: string, call: ToolCall): Promise<string> {
+async function readShortened(given: string, call: ToolCall, { tool }: Endpoint): Promise<string> {
   const address = readAddress(given, call);
   if (address?.isOurs === true) return address.text;
   const { linkHost } = call.keyContext.known;
@@ -148,7 +148,8 @@ async function readShortened(given: string, call: ToolCall): Promise<string> {
   if (address !== undefined || linkHost === undefined || /\/\/|:/.test(given)) return given;
   const link = await call.callApi(links.show, { id: await findTarget(linkKind, given, call) });
   const [query = ""] = /\?[^#]*/.exec(given) ?? [];
-  return writeAddress(linkHost, readPathOf(link)) + query.trimEnd();
+  const path = requirePath(readPathOf(link), { tool, field: "url", what: "whole URL" });
+  return writeAddress(linkHost, path) + query.trimEnd();
 }
 
 /** Converts the URL of a link to the link's path. Leaves a path unchanged. */
@@ -158,10 +159,20 @@ async function readPath(given: string, call: ToolCall, { tool }: Endpoint): Prom
     const rows = (await readIfAllowed(() => findLink(given, call))) ?? [];
     const [only] = rows;
     // A trailing slash of a URL is rarely part of the path.
-    return rows.length === 1 && only ? readPathOf(only) : address.path.replace(/\/$/, "");
+    const path = rows.length === 1 && only ? readPathOf(only) : address.path.replace(/\/$/, "");
+    return requirePath(path, { tool, field: "path", what: "path" });
   }
   if (!isWholeAddress(given)) return given;
   throw refuseArguments(tool, [{ field: "path", message: `Path ${wholeAddressFault}` }]);
+}
+
+type PathArgument = Readonly<Record<"tool" | "field" | "what", string>>;
+
+/** Rejects a path that the server did not return. An empty path would mean another link. */
+function requirePath(path: string, { tool, field, what }: PathArgument): string {
+  if (path !== "") return path;
+  const message = `the path of this link is unknown; pass the link's ${what} as ${field}`;
+  throw refuseArguments(tool, [{ field, message }]);
 }
 
 function readAddress(given: string, { keyContext }: ToolCall): NamedAddress | undefined {

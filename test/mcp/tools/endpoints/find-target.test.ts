@@ -150,6 +150,23 @@ describe("delete_link", () => {
   });
 });
 
+test.each([
+  ["shorten_link", () => ({ url: ids["spring"] }), "whole URL as url"],
+  ["upsert_link", () => ({ path: `${linkHost}/spring` }), "path as path"],
+])("%s sends no write if the server does not return the link's path", async (tool, args, what) => {
+  const hidePaths: Deployment = async (request) => {
+    const response = await world.fetch(request);
+    return new Response(
+      (await response.text()).replaceAll(/"path":"[^"]*"/g, '"path":null'),
+      response,
+    );
+  };
+  await using other = await openStage({ send: hidePaths, key: world.key, known: { linkHost } });
+  const { structured } = await other.callTool(tool, args());
+  const message = `the path of this link is unknown; pass the link's ${what}`;
+  expect(structured.error).toMatchObject({ code: "invalid_arguments", message });
+});
+
 test("get_link finds a link only by its UUID if the key may not list links", async () => {
   const scopes = ["links.show", "links.destroy"] as const;
   const key = await world.addKey({ scopes });

@@ -191,17 +191,6 @@ describe("the lookup of an app", () => {
       ],
     });
   });
-
-  test("finds an app even if the project's apps do not fit on one page", async () => {
-    for (let number = 0; number < 100; number += 1) {
-      await assistant.plant("ios_app", { bundle_id: `com.many.n${number}`, team_id });
-    }
-    for (const id of ["com.acme.shop", "Acme shop"]) {
-      const { structured } = await get(assistant, id, "get_ios_app");
-      expect(structured.ios_app?.bundle_id, id).toBe("com.acme.shop");
-    }
-    expect((await get(assistant, "TWIN", "get_ios_app")).structured.error.problems).toHaveLength(3);
-  });
 });
 
 test("resolve_short_link accepts a URL without a scheme, or a path", async () => {
