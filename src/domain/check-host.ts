@@ -1,7 +1,8 @@
 import { readIfAllowed } from "../lists/project-apps.ts";
+import { readProjects } from "../lists/read-list.ts";
 import { listLinkHosts, type KnownKey } from "../contract/access.ts";
+import type { ListInput } from "../contract/filters.ts";
 import { contract } from "../contract/index.ts";
-import { paging } from "../contract/limits.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
 import { toSignal } from "../contract/waiting.ts";
 import type { FetchFile, FetchedFile } from "../network/hosts/fetch-file.ts";
@@ -112,24 +113,16 @@ async function listOwnOrigins(
   return access.mayRead(projects.index) ? listVerifiedDomains(access) : [];
 }
 
-const mostPages = 20;
-
 async function listVerifiedDomains({
   call,
   signal,
 }: Pick<ProjectAccess, "call" | "signal">): Promise<readonly string[]> {
-  const origins: string[] = [];
-  for (let page = 1; page <= mostPages; page += 1) {
-    const query = { page, limit: paging.max_limit };
-    // On a remote server, this first request may show that the key is not a master key.
-    const answer = await readIfAllowed(() => call(projects.index, query, signal));
-    if (answer === undefined) break;
-    for (const { custom_domain, custom_domain_verified } of answer.projects) {
-      const origin = custom_domain_verified ? readOrigin(custom_domain ?? "") : undefined;
-      if (origin !== undefined) origins.push(origin);
-    }
-    if (!answer.meta.next) break;
-  }
+  const readPage = (input: ListInput) => call(projects.index, input, signal);
+  // On a remote server, the first request may show that the key is not a master key.
+  const rows = (await readIfAllowed(() => readProjects(readPage))) ?? [];
+  const origins = rows.flatMap(({ custom_domain, custom_domain_verified }) => {
+    return (custom_domain_verified && readOrigin(custom_domain ?? "")) || [];
+  });
   return [...new Set(origins)];
 }
 

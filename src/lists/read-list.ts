@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CallFailure } from "../client/outcome.ts";
-import { type Endpoint, listUnreadRows } from "../contract/endpoint.ts";
+import { type Endpoint, listUnreadRows, type Read } from "../contract/endpoint.ts";
 import type { ReceivedMeta } from "../contract/fields.ts";
 import type { FilterInput, ListInput, Sort } from "../contract/filters.ts";
 import { paging } from "../contract/limits.ts";
+import { projects, type Project } from "../contract/projects.ts";
 import { findKind } from "../contract/resource-kind.ts";
 
 /** Reads long lists page by page, while other clients may write. */
@@ -22,7 +23,8 @@ export class ListChanging extends CallFailure {}
  * Yields each row of a list once. If rows may have been missed, reads the list again and adds them.
  * A row that was deleted in the meantime stays in the result. Throws if even the last attempt does
  * not match the server's count. Rows are sorted by age, so that new rows come last. The order of
- * rows with the same time may change, so the third attempt sorts by a unique field.
+ * rows with the same time may change, so the third attempt sorts by a unique field. Lists without
+ * sortable fields keep the server's order.
  */
 export async function* readList<Item extends RowWithId>(
   index: Endpoint,
@@ -31,9 +33,11 @@ export async function* readList<Item extends RowWithId>(
 ): AsyncGenerator<ListPart<Item>> {
   const given = new Set<string>();
   let unreadGiven = 0;
+  const { name = "", filters: sortable = {} } = index.list ?? {};
   for (const field of ["created_at", "created_at", findKind(index).key ?? ""]) {
     const sort: Sort = { field, direction: "asc" };
-    const pages = readPages<Item>(index.list?.name ?? "", readPage, { filters, sort });
+    const query = { filters, ...(Object.hasOwn(sortable, field) && { sort }) };
+    const pages = readPages<Item>(name, readPage, query);
     for await (const { rows, known, unread, count = known, isJoined, isLast } of pages) {
       const fresh = rows.filter(({ id }) => !given.has(id));
       for (const { id } of fresh) given.add(id);
@@ -43,7 +47,7 @@ export async function* readList<Item extends RowWithId>(
       if (!isJoined) break;
     }
   }
-  const message = "Links or apps kept changing while they were being read. Try again.";
+  const message = `The list of ${name} kept changing while it was being read. Try again.`;
   throw new ListChanging("overloaded", message, { effect: "none", retry: "later" });
 }
 
@@ -57,6 +61,11 @@ export async function collectList<Item>(
     unread += part.unread;
   }
   return { rows, unread };
+}
+
+/** Reads all projects. Only a master key may read them. */
+export async function readProjects(readPage: ReadPage): Promise<readonly Read<Project>[]> {
+  return (await collectList(readList<Read<Project>>(projects.index, readPage))).rows;
 }
 
 /** The body of a list response. The property with the list's name contains the rows. */

@@ -1,5 +1,6 @@
 import { findCalled } from "../../bulk/find-links.ts";
 import { appMembers } from "../../lists/project-apps.ts";
+import { readProjects } from "../../lists/read-list.ts";
 import { listLinkHosts } from "../../contract/access.ts";
 import { type Endpoint, listUnreadRows } from "../../contract/endpoint.ts";
 import { anyIdPattern, uuidPattern, type ReceivedMeta } from "../../contract/fields.ts";
@@ -189,26 +190,25 @@ async function listContaining(
 }
 
 async function listAll(kind: ResourceKind, call: LookupCall): Promise<readonly JsonObject[]> {
-  const member = appMembers.find((name) => name === kind.name);
+  const { name, show, index } = kind;
+  const member = appMembers.find((each) => each === name);
   if (member === undefined) return listProjects(call);
   try {
     return (await call.apps.requireList(member)).rows;
   } catch (error) {
-    const { show, index } = kind;
     throw refuseSearch(index, explainEnd({ tool: show.tool, endpoint: index }, error));
   }
 }
 
 /** Reads every page, because the API has no filters for projects. */
-export async function listProjects(
-  call: Pick<ToolCall, "callApi">,
-): Promise<readonly JsonObject[]> {
-  const all: JsonObject[] = [];
-  for (let page = 1; ; page += 1) {
-    const asked = { page, limit: paging.max_limit };
-    const { rows, hasMore } = await listPage(contract.projects.index, asked, call);
-    all.push(...rows);
-    if (!hasMore || rows.length === 0) return all;
+export async function listProjects({
+  callApi,
+}: Pick<ToolCall, "callApi">): Promise<readonly JsonObject[]> {
+  const { index } = contract.projects;
+  try {
+    return await readProjects((input) => callApi(index, input));
+  } catch (error) {
+    throw refuseSearch(index, explainEnd({ tool: index.tool, endpoint: index }, error));
   }
 }
 
