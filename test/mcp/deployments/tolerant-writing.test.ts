@@ -158,6 +158,19 @@ describe("an undo", () => {
     expect(strange.listWrites()).toEqual([`DELETE /api/v1/links/${id}`]);
   });
 
+  test("is rejected if it is unknown whether a deletion was made", async () => {
+    const { id } = await strange.plant("link", { path: "spring" });
+    let isDeleted = false;
+    strange.proxy.setAlter(({ method }, reply) => {
+      isDeleted ||= method === "DELETE";
+      if (method === "DELETE") return undefined;
+      return isDeleted ? replyWith({ error: "API key lacks the scope links.show." }, 401) : reply;
+    });
+    await callRefused(strange, "delete_link", { id });
+    const error = await callRefused(strange, "undo");
+    expect(error.message).toBe("It is unknown whether this change was made.");
+  });
+
   test("deletes a created link even if the response to its creation was unreadable", async () => {
     strange.proxy.setAlter((asked, reply) => ({
       ...reply,

@@ -128,12 +128,13 @@ async function settleEffect(
   if (before === null) {
     const key = after?.[kind.key ?? ""];
     const made = typeof key === "string" ? await findRecord(kind, key, call) : undefined;
-    if (made === undefined) throw refuseUndo("It is unknown whether this change was made.");
+    if (made === undefined) throw refuseUndo(unknownOutcome);
     if (made === null) throw refuseUnmade();
     return describeEffect(kind, String(made["id"]), null, made);
   }
   const now = await read(effect);
   if (after === null) {
+    if (now === undefined) throw refuseUndo(unknownOutcome);
     if (now !== null) throw refuseUnmade();
     return effect;
   }
@@ -141,6 +142,8 @@ async function settleEffect(
   if (Object.keys(before).every((name) => isSame(before[name], now[name]))) throw refuseUnmade();
   return describeEffect(kind, id, before, now);
 }
+
+const unknownOutcome = "It is unknown whether this change was made.";
 
 export function refuseUndo(
   message: string,

@@ -282,8 +282,10 @@ async function previewUndo(undo: PlannedUndo, call: UndoPreviewCall): Promise<Qu
   const act = nameAct(change);
   const named = target === "" ? "" : ` ${quote(target)}`;
   const kind = findKindNamed(change.kind)?.label ?? change.kind;
-  const doubt =
-    "this change may never have been made, but the current state differs from the state before it";
+  const current = steps.some(({ now }) => now === undefined)
+    ? "and this API key cannot read the current state"
+    : "but the current state differs from the state before it";
+  const doubt = `this change may never have been made, ${current}`;
   const facts: readonly Fact[] = [
     ...(isDoubtful ? [{ name: "uncertain", text: doubt }] : []),
     ...losses.flat(),
