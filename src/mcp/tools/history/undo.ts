@@ -267,15 +267,14 @@ async function planJobUndo({ target_id }: Change, call: ToolCall): Promise<JsonO
 
 const { links, pageTemplate } = contract;
 const { unpublish } = pageTemplate;
-/** Limits the list, because deleting an app may have detached many links. */
-const mostShown = 20;
 
 type UndoPreviewCall = Pick<ToolCall, "callApi" | "callApiFree" | "keyContext" | "apps">;
 
 async function previewUndo(undo: PlannedUndo, call: UndoPreviewCall): Promise<Question> {
   const { change, steps, isDoubtful, notRestored } = undo;
   const previews = [];
-  for (const step of steps.slice(0, mostShown)) previews.push(await previewStep(step, undo, call));
+  // An approval covers what was shown, so every step is shown.
+  for (const step of steps) previews.push(await previewStep(step, undo, call));
   const losses = await Promise.all(steps.map((step) => describeLosses(step, call)));
   const [first] = previews;
   const target = change.name ?? change.target_key ?? change.target_id ?? "";
@@ -295,9 +294,6 @@ async function previewUndo(undo: PlannedUndo, call: UndoPreviewCall): Promise<Qu
       { name: previews.length === 1 ? "action" : `step ${index + 1}`, text },
       ...each,
     ]),
-    ...(steps.length > mostShown
-      ? [{ name: "and", text: `${steps.length - mostShown} more steps` }]
-      : []),
   ];
   return {
     ...first,

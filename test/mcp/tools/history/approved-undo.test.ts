@@ -96,27 +96,17 @@ test("an undo needs approval if it points a link back at another host", async ()
   expect(asked).toHaveLength(2);
 });
 
-test("an undo needs approval if it deletes a link", async () => {
-  const { link } = await call("create_link", { path: "spring", name: "New" });
-  answers = false;
-  expect(await fail("undo")).toMatchObject({ code: "approval_declined" });
-  answers = true;
-  const { change } = await call("undo");
-  expect((await assistant.world.call("GET", `/links/${link.id}`)).status).toBe(404);
-  await call("undo", { change_id: change.id });
-  expect(await readLink(link.id)).toMatchObject({ path: "spring", name: "New" });
-});
-
-test("an undo needs approval if it restores an app", async () => {
+test("an undo that restores an app and its links needs an approval of every step", async () => {
+  await using remote = await createAssistantWorld({ isRemote: true });
   const fields = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
-  const { id } = await assistant.plant("ios_app", fields);
-  await call("delete_ios_app", { id });
-  answers = false;
-  expect(await fail("undo")).toMatchObject({ code: "approval_declined" });
-  expect(asked.at(-1)).toContain("com.example.spring");
-  answers = true;
-  await call("undo");
-  expect((await assistant.world.call("GET", `/ios_apps/${id}`)).body).toMatchObject(fields);
+  const { id } = await remote.plant("ios_app", fields);
+  const paths = Array.from({ length: 25 }, (_, index) => `p${index}`);
+  for (const path of paths) await remote.plant("link", { path, ios_app: { id } });
+  await remote.approve("delete_ios_app", { id });
+  const { error } = await remote.call("undo");
+  const { html } = await remote.visit(error.approval.url);
+  for (const text of [fields.bundle_id, ...paths]) expect(html).toContain(`&quot;${text}&quot;`);
+  expect((await remote.approve("undo")).change).toMatchObject({ tool: "undo" });
 });
 
 test("an undo with several steps needs only one approval, which lists every step", async () => {

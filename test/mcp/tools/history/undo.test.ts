@@ -76,16 +76,6 @@ test("creating a short path is listed as a change that cannot be undone", async 
   expect(resolved).not.toHaveProperty("shortened_path");
 });
 
-test("undo deletes a link that shorten_link created", async () => {
-  const { link } = await call("shorten_link", { url: "https://foreign.example/a" });
-  const { changes } = await call("list_changes");
-  expect(changes[0]).toMatchObject({ tool: "shorten_link", target: { id: link.id } });
-  expect(changes[0]).not.toHaveProperty("note");
-  const { change } = await call("undo");
-  expect(change).toMatchObject({ undoes: changes[0].id, target: { id: link.id } });
-  expect((await fail("get_link", { id: link.id })).code).toBe("not_found");
-});
-
 const readName = async (id: string) =>
   (await assistant.world.call("GET", `/links/${id}`)).body.name as unknown;
 
