@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
 import type { WrittenTemplate } from "../../../contract/page-template.ts";
 import { findKind, findKindNamed } from "../../../contract/resource-kind.ts";
+import { writeAnew } from "../../../contract/rules/writable-fields.ts";
 import { isStorable } from "../../../contract/text.ts";
 import type { Change, History } from "../../../state/history.ts";
 import { quote } from "../../../text/show-hidden.ts";
@@ -336,12 +337,16 @@ async function describeLosses({ lost }: UndoStep, call: UndoPreviewCall): Promis
 }
 
 async function previewStep(
-  { endpoint, input, act }: StepAct,
+  { endpoint, input, kind, act, wanted }: StepAct,
   { template }: PlannedUndo,
   call: UndoPreviewCall,
 ): Promise<Question> {
-  if (template === undefined) return previewAct(act, call);
-  return previewWrite(endpoint, input, template, call);
+  if (template !== undefined) return previewWrite(endpoint, input, template, call);
+  const { create, restore } = endpointsOf[kind.name] ?? {};
+  if (wanted === null || create === undefined || endpoint !== restore) return previewAct(act, call);
+  // A restore request contains only an ID, so the preview shows the fields of the deleted record.
+  const restored = await previewAct({ ...act, changes: writeAnew(create, wanted) }, call);
+  return { ...restored, title: `Restore the ${kind.label} ${writeValue(wanted[kind.key ?? ""])}` };
 }
 
 /** Before asking for approval, throws if the API would reject one of the requests anyway. */

@@ -146,7 +146,8 @@ test("an undo asks for approval again if the link changes while the form is open
 
 test("an undo that was interrupted halfway can be completed by another undo", async () => {
   const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
-  const { link, change } = await call("create_link", { path: "spring", ios_app });
+  const url = "https://example.com/spring";
+  const { link, change } = await call("create_link", { path: "spring", url, ios_app });
   // Simulate a process that was killed after the first step of the undo.
   const { history } = assistant.state;
   const realm = assistant.world.project.id;
@@ -166,6 +167,8 @@ test("an undo that was interrupted halfway can be completed by another undo", as
   await call("undo", { change_id: undone.id });
   await call("undo", { change_id: open.id });
   expect(asked.at(-1)).toContain("uncertain: this change may never have been made");
+  expect(asked.at(-1)).toContain('- action: Restore the link "spring"');
+  expect(asked.at(-1)).toContain(`Computer: a redirect to "${url}"`);
   expect(await readLink(link.id)).toMatchObject({ path: "spring" });
 });
 
