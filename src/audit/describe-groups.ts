@@ -178,8 +178,8 @@ function planChanges(
 }
 
 /**
- * Changes http URLs in a field to https. If the finding does not list all links, selects them with
- * a filter for `http://`.
+ * Changes http URLs in a field to https, but not the URLs in their queries. If the finding does not
+ * list all links, selects them with a filter for `http://`.
  */
 function planHttps(finding: FilteredFinding): CoveringFix | undefined {
   const { field } = finding;
@@ -187,7 +187,7 @@ function planHttps(finding: FilteredFinding): CoveringFix | undefined {
   const startsWithHttp = { field, condition: "start", value: "http://" } as const;
   const hasFilter = finding.hasOwnFilters && Object.hasOwn(ownLinkFilters, field);
   const { filters, covers } = selectLinks(finding, hasFilter ? startsWithHttp : undefined);
-  const replace = [{ field, from: "http://", to: "https://", match: "text" }];
+  const replace = [{ field, from: "http://", to: "https://", match: "start" }];
   return covers === 0 ? undefined : { ...planUpdate({ filters, replace }), covers };
 }
 

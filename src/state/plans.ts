@@ -90,7 +90,7 @@ export type PlanSource = {
 /** A change to one field of every link, based on the field's value. */
 export type PlanRule = {
   readonly field: string;
-  readonly kind: "host" | "text" | "query" | "prefix";
+  readonly kind: "host" | "start" | "text" | "query" | "prefix";
   /** The text to replace, or the name of a query parameter; empty for a prefix. */
   readonly from: string;
   readonly to: string;

@@ -49,6 +49,10 @@ type Rewrite = (value: string, from: string, to: string) => string | undefined;
 
 const rewriters: Readonly<Record<PlanRule["kind"], Rewrite>> = {
   host: moveHost,
+  start: (value, from, to) => {
+    const start = value.slice(0, from.length);
+    return start.toLowerCase() === from.toLowerCase() ? to + value.slice(start.length) : value;
+  },
   text: replaceText,
   query: setParameter,
   prefix: (path, _, to) => {

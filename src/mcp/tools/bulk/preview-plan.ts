@@ -103,7 +103,7 @@ function describeRules({ request }: Plan): readonly Fact[] {
 function writeRule(kind: PlanRule["kind"], from: string, to: string): string {
   if (kind === "prefix") return `starts with ${to}`;
   if (kind === "query") return `query parameter ${from} becomes ${to}`;
-  return `${kind === "host" ? "host " : ""}${from} → ${to}`;
+  return `${{ host: "host ", start: "beginning ", text: "" }[kind]}${from} → ${to}`;
 }
 
 function describeActs(summary: PlanSummary, { hasSum = true } = {}): string {

@@ -19,8 +19,11 @@ export type Replacement = {
   readonly field: string;
   readonly from: string;
   readonly to: string;
-  /** `host` matches the whole host of a URL, and `text` matches every occurrence of a string. */
-  readonly match: "host" | "text";
+  /**
+   * `host` matches the whole host of a URL, `start` the beginning of a field without regard to
+   * case, and `text` every occurrence of a string.
+   */
+  readonly match: "host" | "start" | "text";
 };
 
 type QueryRule = { readonly field: string; readonly values: Readonly<Record<string, string>> };
@@ -64,7 +67,7 @@ function findReplacementFaults(
   place: string,
 ): readonly Fault[] {
   if (from === "") return [[`${place}.from`, "is empty; give the text to replace"]];
-  if (match === "text") return [];
+  if (match !== "host") return [];
   const fault = `cannot be "host", because ${field} has no host; use "text"`;
   if (!isAddressField(field)) return [[`${place}.match`, fault]];
   return [
@@ -118,7 +121,7 @@ function findTwice(rules: readonly PlanRule[], changes: LinkFields): readonly Fi
 
 /** Builds the schema of the rules. The published schema omits the field names, to stay short. */
 export function describeRules(field: z.ZodType<string>): ToolFields {
-  const match = z.enum(["host", "text"]);
+  const match = z.enum(["host", "start", "text"]);
   const replacement = z.strictObject({ field, from: z.string(), to: z.string(), match });
   const values = z.record(z.string(), z.string());
   return {
@@ -126,7 +129,7 @@ export function describeRules(field: z.ZodType<string>): ToolFields {
       .array(replacement)
       .max(mostReplacements)
       .optional()
-      .describe("With filters and update. host: replaces only the host"),
+      .describe("With filters and update. host: only the host; start: only the beginning"),
     add_query: z.strictObject({ field, values }).optional(),
     path_prefix: z.string().optional(),
   };

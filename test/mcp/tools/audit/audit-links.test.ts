@@ -174,7 +174,7 @@ describe("a fix suggested by audit_links", () => {
 
   test("changes every affected link, even those that the result does not list", async () => {
     for (let index = 0; index < 25; index += 1) {
-      await plant({ path: `p${index}`, url: `http://shop.example/${index}` });
+      await plant({ path: `p${index}`, url: `HTTP://shop.example/${index}?u=http://a.example` });
     }
     await plant({ path: "other", url: "http://shop.example/other" });
     const filters = [{ field: "path", condition: "start", value: "p" }];
@@ -182,6 +182,8 @@ describe("a fix suggested by audit_links", () => {
     if (found === undefined) throw new Error("nothing is found");
     await applyFix(found);
     expect(await find("http_address", { filters })).toBeUndefined();
+    const { url } = (await call("get_link", { id: "p0" })).link;
+    expect(url).toBe("https://shop.example/0?u=http://a.example");
     expect((await find("http_address"))?.count).toBe(1);
   });
 
