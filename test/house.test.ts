@@ -83,7 +83,7 @@ const rooms: Readonly<Record<string, string>> = {
   "commands/terminal": "text contract state config",
   "commands/bulk": `
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/rows
-    bulk/apply bulk mcp/schemas mcp/access config app/data app/process
+    bulk/apply bulk mcp/schemas mcp/access mcp/approval mcp/tools config app/data app/process
     commands/terminal`,
   commands: `
     text sql contract network contract/rules client copies state store webhooks bulk/files

@@ -26,8 +26,16 @@ openForEach(openBulk, (opened) => {
 });
 afterEach(() => vi.restoreAllMocks());
 
+const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
+const url = "https://shop.example/";
+
 async function importLinks(count: number, name: string, typed: string): Promise<boolean> {
-  const rows = Array.from({ length: count }, (_, index) => ({ path: `p${index}`, name }));
+  const rows = Array.from({ length: count }, (_, index) => ({
+    path: `p${index}`,
+    name,
+    ios_app,
+    url,
+  }));
   const made = await desk.bulk.plan({ operation: "upsert", source: { rows } }, desk.owner);
   const input = Object.assign(new PassThrough(), { isTTY: true });
   input.end(`${typed}\n`);
@@ -60,11 +68,13 @@ test("overwriting more than 50 links requires the user to type the number of lin
 
 test("an import shows its plan above the approval prompt", async () => {
   await importLinks(3, "old", "yes");
+  expect(said).toContain('\n- registers the iOS app "com.example.shop": Team ID: "ABCDE12345"\n');
   said = "";
   await importLinks(5, "new", "no");
   const lines = said.split("\n");
   expect(lines[0]).toBe("Plan: 2 to create, 3 to overwrite.");
+  expect(lines[1]).toBe('- will redirect to "shop.example": 2 links');
   expect(lines).toContain('update: row 1 "p0"  name: "old" becomes "new"');
-  expect(lines).toContain('create: row 4 "p3"  name: "new"');
+  expect(said).toContain('\ncreate: row 4 "p3"  name: "new"; ');
   expect(lines.at(-1)).toMatch(/^Type yes to continue: /);
 });

@@ -69,12 +69,6 @@ describe("waypost import", () => {
     expect(await listLinks("q[name_eq]=New")).toEqual([]);
   });
 
-  test("exits with 0 and prints a message if the file changes nothing", async () => {
-    await importText(rows, "--yes");
-    const finished = await importText(rows);
-    expect(finished).toMatchObject({ code: 0, stdout: "There is nothing to change.\n" });
-  });
-
   test("with --operation update skips missing links and exits with 1", async () => {
     await importText(rows, "--yes");
     const words = ["--operation", "update", "--yes"];

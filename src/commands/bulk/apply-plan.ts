@@ -13,6 +13,9 @@ import type { JsonObject } from "../../contract/json.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { Receipt } from "../../state/job-runs.ts";
 import type { Job } from "../../state/jobs.ts";
+import { writeQuestion } from "../../mcp/approval/question-text.ts";
+import { describeScope } from "../../mcp/tools/bulk/preview-plan.ts";
+import { summarizePlan } from "../../mcp/tools/bulk/summarize-plan.ts";
 import {
   countPlannedWrites,
   isFaulty,
@@ -48,7 +51,7 @@ export async function confirmAndApply(
 ): Promise<boolean> {
   const { counts, problems, request } = plan;
   const { unmapped = [], warnings = [] } = request.source ?? {};
-  await sayPlan(plan, session.bulk, unit);
+  await sayPlan(plan, session, unit);
   const presented = await presentPlan(plan, session.bulk);
   const extra = { plan: { ...presented, problems, unmapped, warnings } };
   const stop = (sentence: string, isDone = false) => {
@@ -79,13 +82,17 @@ const countWords: readonly (readonly [action: PlanAction, words: string])[] = [
   ["invalid", "invalid"],
 ];
 
-async function sayPlan(plan: Plan, bulk: Bulk, unit: Unit): Promise<void> {
+async function sayPlan(plan: Plan, { bulk, owner, signal }: BulkSession, unit: Unit) {
   const { counts, problems, request } = plan;
   const { format, unmapped = [], warnings = [] } = request.source ?? {};
   if (format !== undefined) say(`The file is an export of ${format}.`);
   const numbers = countWords.filter(([action]) => counts[action] > 0);
   const summary = numbers.map(([action, words]) => `${counts[action]} ${words}`).join(", ");
-  say(`Plan: ${summary || "no rows"}.`);
+  const title = `Plan: ${summary || "no rows"}.`;
+  const facts = isFaulty(plan)
+    ? []
+    : describeScope(plan, await summarizePlan(bulk, plan, owner, { signal }));
+  say(writeQuestion({ title, facts }));
   for (const text of warnings) say(`warning: ${text}`);
   for (const { field, count, example } of unmapped) {
     const values = count === 1 ? "1 value" : `${count} values`;

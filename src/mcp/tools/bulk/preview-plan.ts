@@ -52,9 +52,7 @@ export function previewPlan(
     ...(count !== undefined && { count }),
     ...(!isComplete && { isPartial: true }),
     facts: [
-      ...describeHosts(summary),
-      ...describeRules(plan),
-      ...describeApps(summary),
+      ...describeScope(plan, summary),
       ...describeLoss(summary, binDays),
       ...describeFields(summary, names),
       ...summary.rows.map((row) => previewRow(row, names, isShared)),
@@ -63,6 +61,11 @@ export function previewPlan(
       { name: "estimated time", text: `${estimateSeconds(plan.counts, total)} s` },
     ],
   };
+}
+
+/** Describes where the plan sends visitors, its rules, and the apps that it registers. */
+export function describeScope(plan: Plan, summary: PlanSummary): readonly Fact[] {
+  return [...describeHosts(summary), ...describeRules(plan), ...describeApps(summary)];
 }
 
 /** Writes the title in everyday words, such as "Point 60 links to example.com/new". */
