@@ -224,8 +224,8 @@ const destinationFields = [
 ] as const satisfies readonly (keyof ReadLink)[];
 
 /**
- * Finds links in redirect loops, and links that redirect into a loop. Stores only links that
- * redirect to a link of the same project.
+ * Finds links in redirect loops, and links that redirect into a loop. To save memory, it keeps only
+ * links that redirect to another link of the project.
  */
 function createLoopSearch(linkHost: string | undefined): AuditSearch {
   const candidates: RedirectingLink[] = [];

@@ -164,7 +164,7 @@ function dropCopyMark(marks: readonly string[]): readonly string[] {
   return marks.filter((name) => !name.startsWith(copyMark));
 }
 
-/** Reads the migrations table: names of completed migrations, and marks of moved or copied data. */
+/** Reads the names of completed migrations, and the markers for moved or copied data. */
 export async function readMarks<Tables>(
   db: Kysely<Tables>,
   table: string,
