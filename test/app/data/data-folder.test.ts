@@ -109,7 +109,7 @@ test.runIf(process.getuid?.() === 0)("commands refuse another user's data folder
   }
 });
 
-test("keepToken stores the first token with mode 600 and returns it on later calls", async () => {
+test("keepToken writes its first token to a mode 600 file and then always returns it", async () => {
   prepareDataFolder(folder.path);
   const path = join(folder.path, "owner.key");
   const [first, second] = ["a", "b"].map((letter) => `waypost_${letter.repeat(40)}`);

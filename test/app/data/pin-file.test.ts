@@ -41,7 +41,7 @@ describe("the PIN file", () => {
     expect(await readFile(path, "utf8")).not.toBe(await readFile(other, "utf8"));
   });
 
-  test("may contain whitespace around the PIN and accents in any Unicode form", async () => {
+  test("matches a PIN entered with spaces around it or in another Unicode form", async () => {
     await writeFile(path, "  pass\u00e9 123 ");
     const hash = await openPin(path);
     expect(await checkPin("passe\u0301 123", hash)).toBe(true);

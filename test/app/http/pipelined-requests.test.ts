@@ -103,7 +103,7 @@ test("requests that were read but not started are dropped if their connection cl
   expect(waiting).toEqual([]);
 });
 
-test("a connection is closed if more than 20,000 requests would wait in all queues", async () => {
+test("a connection is closed if the server would have over 20,000 waiting requests", async () => {
   const { server, port } = await listen();
   server.answer = () => undefined;
   const held = 1500;

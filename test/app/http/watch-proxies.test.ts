@@ -34,7 +34,7 @@ describe("a request with X-Forwarded-For", () => {
     ["8.8.8.8", "loopback", false],
     [undefined, undefined, false],
   ])(
-    "from %s with the trusted proxies %s reveals an untrusted proxy: %s",
+    "from %s reveals an untrusted proxy if the trusted proxies are %s: %s",
     (peer, setting, isMet) => {
       const { look, hasMet } = open(setting);
       look(peer, forwarded);

@@ -57,7 +57,7 @@ describe.concurrent("an MCP session over stdio", () => {
     expect(ended.at(-1)).toBe("asks");
   });
 
-  test("reports once that its link URLs are temporary if its port is in use", async () => {
+  test("whose port is in use reports once that its link URLs are temporary", async () => {
     await using folder = await createUsedFolder();
     await using stranger = await openServer(
       createServer((_, response) => void response.end("hello")),
@@ -69,7 +69,7 @@ describe.concurrent("an MCP session over stdio", () => {
     expect(await session.askAddress()).toEqual({ address, notes: [] });
   });
 
-  test("reports once which command serves the links if WAYPOST_SERVE is off", async () => {
+  test("with WAYPOST_SERVE=off reports once which command serves the links", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     const env = { WAYPOST_SERVE: "off" };
@@ -86,7 +86,7 @@ describe.concurrent("an MCP session over stdio", () => {
 
 describe.concurrent("when several processes share a data folder", () => {
   test.each(["input", "SIGKILL"] as const)(
-    "a second session serves the links after the first session ends (%s)",
+    "a second session serves the links after the first session ends (cause: %s)",
     async (by) => {
       await using folder = await createUsedFolder();
       const place = { data: folder.path, port: await findFreePort() };

@@ -46,7 +46,7 @@ describe.concurrent("when another program uses the port", () => {
     expect(stranger.received.join("\n")).not.toContain(secret);
   });
 
-  test("a relay to a Waypost process is not mistaken for that process", async () => {
+  test("the program is not mistaken for Waypost if it forwards requests to Waypost", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     await using holder = openSession({ data: folder.path, port });
