@@ -50,7 +50,7 @@ describe("a plan made from rows", () => {
     ]);
   });
 
-  test("is applied with write requests that yield to other callers' writes", async () => {
+  test("lets other callers' writes go first while it is applied", async () => {
     await planner.make({ path: "a", url: "https://x.example/1" });
     const rows = ["a", "b"].map((path) => ({ path, url: "https://x.example/2" }));
     const plan = await planList("upsert", rows);

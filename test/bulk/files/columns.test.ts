@@ -67,7 +67,7 @@ describe("escaping formulas with an apostrophe", () => {
 });
 
 describe("parsing a CSV row", () => {
-  test("clears the fields of empty cells and leaves out fields without a column", () => {
+  test("returns an empty value for an empty cell and omits fields without a column", () => {
     expect(read({ path: "spring", name: "", url: "https://a.example" })).toEqual({
       fields: { path: "spring", name: "", url: "https://a.example" },
       problems: [],

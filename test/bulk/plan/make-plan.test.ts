@@ -212,7 +212,7 @@ describe("an app in a row", () => {
     },
   );
 
-  test("that is not registered is not compared with the same app in an invalid row", async () => {
+  test("is valid even if it differs from the same new app in an invalid row", async () => {
     const rows = [
       { path: "a", url: "nowhere", ios_app: { ...ios, team_id: "ZZZZZ12345" } },
       { path: "b", ios_app: ios },

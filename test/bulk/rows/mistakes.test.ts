@@ -235,7 +235,7 @@ test("a plan reports all mistakes of a JSON row at once", async () => {
   ]);
 });
 
-test("a plan reports a URL in place of a link's path, both in JSON rows and in CSV", async () => {
+test("a path that is a URL is reported as a mistake, both in JSON rows and in CSV", async () => {
   const { id } = await planner.make({ path: "a" });
   const path = "https://bit.ly/abc";
   const message = "Path is a whole address; pass only the part after the host, such as spring";

@@ -229,7 +229,7 @@ describe("an import from Short.io", () => {
     expect(findings.unmapped).toContainEqual({ field: "password", count: 1, example: "(hidden)" });
   });
 
-  test("keeps a URL's utm_source and reports a different value as not imported", async () => {
+  test("keeps a URL's utm_source and reports a different utmSource as not imported", async () => {
     const same = { ...link, originalURL: "https://shop.example/?utm_source=mail" };
     const other = { ...link, path: "b", originalURL: "https://shop.example/?utm_source=web" };
     const { rows, findings } = await readSource({ rows: [same, other] });
