@@ -53,9 +53,9 @@ test("a call cancelled before it starts sends no request", async () => {
   expect(at.hostile.received).toEqual([]);
 });
 
-describe("cancelling while the response's body stalls", () => {
+describe("a call cancelled while the response's body stalls", () => {
   test.each(["create", "upsert"] as const)(
-    "still reports the accepted %s as successful",
+    "reports success if it is an accepted %s",
     async (act) => {
       at.hostile.plan({ writes: ["stall_body after"] });
       expect(listUnread(await acts[act]())).toHaveLength(1);
@@ -64,17 +64,17 @@ describe("cancelling while the response's body stalls", () => {
     },
   );
 
-  test("reports that a read had no effect", async () => {
+  test("reports no effect if it is a read", async () => {
     at.hostile.plan({ reads: ["stall_body after"] });
     await expect(acts.read()).rejects.toMatchObject(withoutEffect);
     await expectNothingOpen();
   });
 });
 
-describe("cancelling before any response", () => {
+describe("a call cancelled before any response", () => {
   const fault = "stall";
 
-  test("reports that a read had no effect", async () => {
+  test("reports no effect if it is a read", async () => {
     at.hostile.plan({ reads: [fault] });
     await expect(acts.read()).rejects.toMatchObject(withoutEffect);
     await expectNothingOpen();
@@ -84,7 +84,7 @@ describe("cancelling before any response", () => {
     ["create", "never", "POST /links"],
     ["upsert", "now", "POST /links/upsert"],
   ] as const)(
-    "reports the effect of %s as unknown, with the retry advice %s",
+    "reports an unknown effect for a write (%s), with the retry advice %s",
     async (act, retry, sent) => {
       at.hostile.plan({ writes: [fault] });
       await expect(acts[act]()).rejects.toMatchObject({
@@ -97,7 +97,7 @@ describe("cancelling before any response", () => {
   );
 });
 
-describe("cancelling during the wait before a retry", () => {
+describe("a call cancelled during the wait before a retry", () => {
   test.each<readonly [Misdeed, keyof typeof acts, object]>([
     ["busy", "upsert", withUnknownEffect],
     ["busy", "create", withUnknownEffect],
@@ -112,7 +112,7 @@ describe("cancelling during the wait before a retry", () => {
     await expectNothingOpen();
   });
 
-  test("prevents the retry of a read", async () => {
+  test("is not retried if it is a read", async () => {
     onSleep = () => caller.abort();
     at.hostile.plan({ reads: ["reset"] });
     await expect(acts.read()).rejects.toMatchObject(withoutEffect);

@@ -110,7 +110,7 @@ describe("a link creation without a response", () => {
   });
 
   test.each([-60_000, 60_000])(
-    "is in doubt if the server's clock differs from ours by %i ms, even if the link is found",
+    "has an unknown effect if the server's clock differs by %i ms, even if the link is found",
     async (ahead_ms) => {
       at.hostile.setAhead(ahead_ms);
       at.hostile.plan({ writes: ["reset after"] });

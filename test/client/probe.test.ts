@@ -32,7 +32,7 @@ test.each([
   [429, { code: "rate_limited" }],
   [503, { code: "overloaded", facts: { effect: "none", retry_after_s: 1 } }],
   [500, { code: "overloaded", facts: { effect: "none" } }],
-])("a permission probe is not retried or looked up after a %d", async (status, failure) => {
+])("a permission probe that gets a %d sends no second request", async (status, failure) => {
   const { probe, asked, waits } = createTestClient(async () =>
     Response.json({ error: "No." }, { status }),
   );

@@ -112,7 +112,7 @@ describe("an error message", () => {
     await expect(call).rejects.toMatchObject({ message: "Url must be an http or https address" });
   });
 
-  test("is diagnosed without regard to the server's host name", () => {
+  test("is classified by its text and not by the server's host name", () => {
     const said = "The server at pro.api-key-invalid.example answered: ";
     expect(readCause(`${said}"Access denied."`)).toBe("unauthorized");
     expect(readCause(`${said}"The key lacks the scope links.index."`)).toBe("scope_missing");
@@ -188,7 +188,7 @@ describe("the text of an error response", () => {
     }
   });
 
-  test("is shown without an API key that the response repeats", async () => {
+  test("is shown without the API key if the response contains the key", async () => {
     for (const body of [
       { errors: { [world.key]: [`${world.key} is unknown`] } },
       { problems: [{ field: world.key, message: world.key }] },

@@ -77,7 +77,7 @@ describe("the client's requests for links", () => {
     expect(listed.output.meta).toMatchObject({ count: 2, limit: 2 });
   });
 
-  test("contain the API key to shorten a URL but no key to resolve a short URL", async () => {
+  test("contain the API key if they shorten a URL but not if they resolve one", async () => {
     const shortened = await call(shortLinks.create, { url: "https://example.com/x", prefix: "s-" });
     expect(shortened).toMatchObject({ method: "POST", path: "/short_links" });
     expect(shortened.body).toEqual({ url: "https://example.com/x", prefix: "s-" });
