@@ -180,7 +180,7 @@ describe("a write whose response to COMMIT is lost", () => {
     ["committed", "answered", 1],
     ["not committed", "asked", undefined],
   ] as const)(
-    "has an unknown outcome and is not retried if it was %s",
+    "reports an unknown outcome and is not retried if it was in fact %s",
     async (_, moment, found) => {
       // Includes the first write of a process.
       for (const writer of [store, await open(proxy.url)]) {
@@ -249,7 +249,7 @@ describe("a broken connection", () => {
     await add(store, "unnoticed");
   });
 
-  test("causes a retry of the whole write if it breaks between two statements", async () => {
+  test("causes a retry of the whole write even between two of its statements", async () => {
     const { fault, times } = await writeOverBreaks("broken", 5);
     expect([fault, times]).toEqual([undefined, 6]);
     expect(await read(store, "broken")).toBe(6);

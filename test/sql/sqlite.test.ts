@@ -124,7 +124,7 @@ describe("a SQLite file", () => {
     expect(readFileSync(path).toString("latin1", 68, 72)).toBe("WAYP");
   });
 
-  test("uses a write-ahead log on both connections, and Waypost syncs the log", async () => {
+  test("uses a write-ahead log for reads and writes, and Waypost syncs the log", async () => {
     await using store = await openStored();
     // durability.test.ts shows that each commit is synced before its response.
     expect(await readPragmas(store.db)).toEqual(["wal", 1, 0, 1]);
@@ -142,7 +142,7 @@ describe("a SQLite file", () => {
     expect(readdirSync(folder)).toContain("origin.db-wal");
   });
 
-  test("has its log merged into it after 50 commits", async () => {
+  test("contains the data of its log after 50 commits", async () => {
     await using store = await openStored();
     const id = await addProject(store);
     for (let commit = 0; commit < 50; commit += 1) {
