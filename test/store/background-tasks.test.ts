@@ -23,7 +23,7 @@ const onFile = test.skipIf(isOnPostgres);
 /** Enough links for more than two batches of any task. */
 const many = 2500;
 
-onFile("a failed background task is reported and retried and delays no other task", async () => {
+onFile("a failed background task is reported and retried, and delays no other task", async () => {
   const { store } = world;
   const broken = await world.addProject();
   const doomed = await world.addProject();
@@ -125,7 +125,7 @@ describe("deleting a project", () => {
     expect(await readProjectRows(store, project.id)).toEqual(before);
   });
 
-  onFile("also deletes the project's search index, even if it is unfinished", async () => {
+  onFile("deletes the project's search index, even an unfinished one", async () => {
     const { store, project } = world;
     await fill(store, project.id, { count: 3 });
     await store.write((db) => createIndex({ db, projectId: project.id }));
@@ -172,7 +172,7 @@ describe("deleting an app with more links than fit in one batch", () => {
     expect(await readTasks(world.store)).toEqual([]);
   });
 
-  test("responds after five seconds and updates the remaining links later", async () => {
+  test("gets a response after five seconds; the remaining links are updated later", async () => {
     const { store, project } = world;
     await beginDetachIos(world);
     const [task] = await store.db.selectFrom("chores").selectAll().execute();

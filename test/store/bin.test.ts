@@ -33,7 +33,7 @@ const kinds = [
 ] as const;
 
 // The queries of both kinds differ only in the name of a column, so PostgreSQL runs one kind.
-describe.each(isOnPostgres ? kinds.slice(0, 1) : kinds)("%s", (kind, body) => {
+describe.each(isOnPostgres ? kinds.slice(0, 1) : kinds)("the bin (%s)", (kind, body) => {
   const { remove: removeApp, restore: restoreApp } =
     kind === "ios_app" ? iosAppStore : androidAppStore;
   const column = `${kind}_id` as const;

@@ -39,7 +39,7 @@ test("setting a cached key again replaces its value", () => {
   }
 });
 
-test("setting a key many times leaves no memory behind", async () => {
+test("setting a key many times does not increase the cache's memory use", async () => {
   const cache = fill(60);
   const before = await measureHeld();
   for (let turn = 0; turn < 200_000; turn += 1) cache.set("0", turn);

@@ -50,7 +50,7 @@ test("the trigram index returns only links of the caller's project", async () =>
   expect([await find(world.key), await find(key)]).toEqual([["Our spring"], ["Their spring"]]);
 });
 
-test("updating the last indexed link also updates a half-built trigram index", async () => {
+test("updating the most recently indexed link updates a half-built trigram index", async () => {
   await using world = await createWorld();
   const { store, project } = world;
   const tenant = { db: store.db, projectId: project.id };
