@@ -53,7 +53,7 @@ function at(): string {
   return new Date(world.now()).toISOString();
 }
 
-test("every endpoint that creates a link causes only one link.created event", async () => {
+test("creating a link through any endpoint causes exactly one link.created event", async () => {
   await addWebhook(world, receiver.url);
   const body = { path: "upserted", name: "One" };
   await world.call("POST", "/links/upsert", { body });
@@ -64,7 +64,7 @@ test("every endpoint that creates a link causes only one link.created event", as
   expect(receiver.told()).toEqual(["link.created", "link.created"]);
 });
 
-test("all webhooks of a project get their subscribed events with the same ID", async () => {
+test("an event is sent with the same ID to every webhook that is subscribed to it", async () => {
   await addWebhook(world, receiver.url, ["link.deleted"]);
   await addWebhook(world, receiver.url, ["link.updated", "link.deleted"]);
   const key = await world.addKey({ project: await world.addProject() });
@@ -100,7 +100,7 @@ test("deleting an app and restoring it each send link.updated for the app's link
   }
 });
 
-test("link.clicked contains each link's number of new clicks", async () => {
+test("link.clicked contains the number of a link's new clicks", async () => {
   await addWebhook(world, receiver.url, ["link.clicked"]);
   const [one, other] = [(await create({ path: "one" })).id, (await create({ path: "two" })).id];
   const { clicks, project } = world;

@@ -140,7 +140,7 @@ async function listEvents() {
   });
 }
 
-test("a full outbox drops and counts the oldest click events of its own project only", async () => {
+test("a project's full outbox drops and counts only its own oldest click events", async () => {
   const webhook = await addWebhook(world, receiver.url);
   const project = await world.addProject();
   const other = await addWebhook({ ...world, project }, receiver.url);
