@@ -220,7 +220,7 @@ describe("an API key for a remote server", () => {
   const secrets = [{ WAYPOST_API_KEY: "key" }, { WAYPOST_API_KEY_FILE: "/run/key" }];
 
   test.each(secrets)(
-    "is sent over plain HTTP only to this machine unless WAYPOST_ALLOW_HTTP is set: %j",
+    "is sent over plain HTTP only to this machine unless WAYPOST_ALLOW_HTTP is 1: %j",
     (secret) => {
       const environment = { ...home, ...secret };
       const open = { "base-url": "http://api.example" };
@@ -238,7 +238,7 @@ describe("an API key for a remote server", () => {
     expect(readConfig(home, { "base-url": "http://api.example" })).toBeDefined();
   });
 
-  test("is not allowed over plain HTTP by WAYPOST_ALLOW_HTTP=true", () => {
+  test("is allowed over plain HTTP by WAYPOST_ALLOW_HTTP=1 but not by the value true", () => {
     expect(() => readConfig({ ...home, WAYPOST_ALLOW_HTTP: "true" }, {})).toThrow(
       "WAYPOST_ALLOW_HTTP must be 1 or unset",
     );
@@ -404,7 +404,7 @@ describe("invalid settings", () => {
     );
   });
 
-  test("cause an error that hides the password: a database URL as the data folder", () => {
+  test("cause an error that hides the password if the data folder is a database URL", () => {
     const environment = { ...home, WAYPOST_DATA: "postgres://ada:hidden@db/links" };
     expect(() => readConfig(environment, {})).toThrow(
       new UsageFault(

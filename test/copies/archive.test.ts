@@ -48,7 +48,7 @@ async function unpack(bytes: Buffer, chunkBytes = bytes.length) {
 }
 
 test.each([0, 1, 511, 512, 513, 100_000])(
-  "a file one byte longer than %i bytes is unchanged after packing and unpacking",
+  "a file of %i + 1 bytes is unchanged after packing and unpacking",
   async (n) => {
     const files = { data: "x".repeat(n + 1), key: "secret" };
     const bytes = await pack(files);

@@ -37,7 +37,7 @@ test("waypost help rejects a word that matches several pages", async () => {
   expect((await run(["help", "and"])).code).toBe(2);
 });
 
-test("waypost help followed by a command's name prints the same as waypost --help", async () => {
+test("waypost help COMMAND prints the same as waypost --help", async () => {
   expect(await run(["help", "backup"])).toEqual(await run(["--help"]));
 });
 

@@ -133,8 +133,8 @@ describe("a list of links that changes while it is read", () => {
   });
 });
 
-describe("a remote server", () => {
-  test("may return smaller pages of links than requested", async () => {
+describe("a list of links from a remote server", () => {
+  test("is complete even if its pages are smaller than requested", async () => {
     const made = await planner.makeMany(120, "p");
     for (const most of [1, 2, 5, 30]) {
       twist = ({ limit = 20, ...query }) => ({ ...query, limit: Math.min(limit, most) });
@@ -142,7 +142,7 @@ describe("a remote server", () => {
     }
   });
 
-  test("may return links with the same creation time in any order", async () => {
+  test("is complete even if the order of links with equal creation times varies", async () => {
     const made = await planner.makeMany(230, "p", 0);
     let turn = 0;
     twist = (query) => {

@@ -37,7 +37,7 @@ test("describeDatabase hides any password in a URL that isDatabaseUrl accepts", 
   );
 });
 
-test("a database URL may contain any percent-encoded password", () => {
+test("a database URL with any percent-encoded password is accepted", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), (password) => {
       const url = `postgres://ada:${encodeURIComponent(password)}@db.example/links`;

@@ -63,7 +63,7 @@ function newPhone(): SdkRequest {
 
 type Sending = { readonly server: Serving; readonly from: string; readonly key: string };
 
-test("a browser visit is matched to the first app launch on only one phone", async () => {
+test("a browser visit is matched to the first app launch of only one phone", async () => {
   const from = "93.184.216.40";
   const tab = await openTab({
     userAgent: agents.safari26,
@@ -129,7 +129,7 @@ async function copy(isWritten: boolean) {
   return written;
 }
 
-test("with --clipboard on, a URL copied by a link page counts as only one install", async () => {
+test("with --clipboard on, a copied URL counts as an install only at its first use", async () => {
   const setClipboard = async (value: string) => {
     const words = ["projects", "update", "default", "--clipboard", value, "--data", folder.path];
     expect((await run(words)).code).toBe(0);
