@@ -72,7 +72,7 @@ describe("a visit", () => {
     expect(choose(install(), visit())).toMatchObject({ confidence: "medium", score: 100 });
   });
 
-  test("matches if the iOS versions are equal or the browser reports iOS 26 as iOS 18", () => {
+  test("matches an install if the iOS versions agree or the browser reports iOS 26 as 18", () => {
     for (const [agent, os_version] of [
       [agents.safari26, "26.1.0"],
       [agents.safari18, "18.5.0"],

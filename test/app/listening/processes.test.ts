@@ -100,7 +100,7 @@ describe.concurrent("when several processes share a data folder", () => {
     },
   );
 
-  test("a session serves the links while waypost serve is down after being killed", async () => {
+  test("a session replaces a killed waypost serve until it starts again", async () => {
     await using folder = await createUsedFolder();
     const place = { data: folder.path, port: await findFreePort() };
     const serve = () => startServe(folder.path, ["--port", `${place.port}`]);
