@@ -59,7 +59,7 @@ describe("if WAYPOST_TOOLS excludes delete_link,", () => {
 
 describe("if WAYPOST_TOOLS excludes register_ios_app,", () => {
   test.each([["-register_ios_app"], ["-apps"]])(
-    "a link write that would register an iOS app is rejected (WAYPOST_TOOLS=%s)",
+    "no link write can register an iOS app (WAYPOST_TOOLS=%s)",
     async (word) => {
       await using assistant = await open(word);
       await assistant.plant("link", { path: "there" });

@@ -88,7 +88,7 @@ describe("the first tool list of a process", () => {
     expect(stage.countChanges()).toBe(0);
   });
 
-  test("is returned after 1.5 seconds if probes are slow, and changes once they end", async () => {
+  test("is returned after 1.5 s if probes are slow, and is updated once they finish", async () => {
     const gate = createGate();
     const clock = createTestClock();
     const send: Deployment = async (request) => {
@@ -175,14 +175,14 @@ describe("the next process that uses the data folder", () => {
     expect(await stage.listNames()).toHaveLength(42);
   });
 
-  test("finds the permissions in files that do not contain the API key", async () => {
+  test("reads the permissions from files that do not contain the API key", async () => {
     const files = await Promise.all([at.file(), `${at.file()}-wal`].map((file) => readFile(file)));
     expect(files.filter((bytes) => bytes.includes("links.update"))).not.toEqual([]);
     expect(files.filter((bytes) => bytes.includes(key))).toEqual([]);
   });
 });
 
-test("revoking a key hides its tools, even if it never had permission to list links", async () => {
+test("revoking a key hides its tools, even if the key could never list links", async () => {
   key = await world.addKey({ scopes: ["links.show"] });
   const refuse = answering(401, { error: messages.key_invalid });
   let isRevoked = false;
@@ -244,7 +244,7 @@ describe("after the remote server has rejected a create_link call,", () => {
   });
 });
 
-test("a process uses the results that two concurrently probing processes stored", async () => {
+test("a process uses probe results that two other processes stored at the same time", async () => {
   await using one = await start();
   await using two = await start();
   const [names, others] = await Promise.all([one.listNames(), two.listNames()]);

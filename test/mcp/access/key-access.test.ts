@@ -158,7 +158,7 @@ describe("the tool list", () => {
   });
 });
 
-test("a call of a denied tool returns the API's error without an API request", async () => {
+test("a call to a denied tool returns the API's error, but sends no request", async () => {
   const scopes = ["links.show"] as const;
   await using stage = await openStage({
     send: assistant.world.fetch,

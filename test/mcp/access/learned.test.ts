@@ -72,7 +72,7 @@ test("a tool hidden after a rejection is listed again if the clock is set back",
   expect(await stage.listNames()).toContain("delete_link");
 });
 
-test("if export_links lacks a scope, every tool that lists links is hidden", async () => {
+test("if export_links fails for lack of a scope, all tools listing links are hidden", async () => {
   const error = messages.scope_missing("links.index");
   let isRevoked = false;
   const send: Deployment = (request) => {
@@ -163,7 +163,7 @@ function openBoth(request: Request): Promise<Response> {
 }
 
 describe("the tool list", () => {
-  test("omits the tools for projects once a call shows that the key has a project", async () => {
+  test("omits the project tools once a call shows that the key belongs to a project", async () => {
     await using stage = await openStage({ probe: "off", send: world.fetch, key: world.key });
     await stage.callTool("list_links");
     expect(await stage.listNames()).not.toContain("create_project");

@@ -34,7 +34,7 @@ const viewerTools = [
 ];
 
 describe("a rejected probe", () => {
-  test("hides every tool that a viewer's key may not use", async () => {
+  test("of a viewer's key hides every tool that viewers may not use", async () => {
     const key = await world.addKey({ role: "viewer" });
     await using stage = await openStage({ send: world.fetch, key });
     const names = await stage.listNames();
@@ -61,7 +61,7 @@ describe("a rejected probe", () => {
     expect(names).toEqual(expect.arrayContaining(["register_ios_app", "create_link"]));
   });
 
-  test("hides only the probed tool if similar probes succeed", async () => {
+  test("hides only the probed tool if the probes for similar tools succeed", async () => {
     const error = "Only managers may change apps.";
     const send = unlike(world, /PATCH .*\/ios_apps/, answering(401, { error }));
     await using stage = await openStage({ send, key: world.key });
@@ -108,7 +108,7 @@ describe("a probe response", () => {
     expect(await readState(answer)).toMatchObject({ state: "unknown" });
   });
 
-  test("with status 200 for a missing link sets the state of update_link to granted", async () => {
+  test("with status 200 marks update_link as granted, whatever the body contains", async () => {
     const answers = [answering(200, {}), answering(200, { id: 7 }), async () => new Response("OK")];
     for (const answer of answers) {
       const read = await readState(answer, /PATCH .*\/links/, "update_link");
