@@ -219,7 +219,7 @@ describe("an unanswered approval page", () => {
   );
 });
 
-test("while 20 calls of a key wait for approval, the next call returns the page URL", async () => {
+test("if 20 calls with one key wait for approval, the next call returns the page URL", async () => {
   const other = await assistant.plant("link", { path: "summer" });
   const open = async (asked: string, key = assistant.world.key) => {
     const call = { name: "delete_link", arguments: { id: asked }, key, capabilities: opensPages };
@@ -263,7 +263,7 @@ test("while 20 calls of a key wait for approval, the next call returns the page 
 });
 
 test.each(eras)(
-  "if a PIN is set, a call of a %s client runs only after the PIN is entered on the page",
+  "if a PIN is set, a call from a %s client runs only after the PIN is entered on the page",
   async (era) => {
     await using locked = await createAssistantWorld({ beside: assistant.world, pin: "246810" });
     const asked: (string | undefined)[] = [];

@@ -179,7 +179,7 @@ describe("a sealed approval", () => {
     expect(await recall(assistant)).toEqual(rows);
   });
 
-  test("stays invalid after use on a changed target, even if the change is reverted", async () => {
+  test("used on a changed target stays invalid even if the change is reverted", async () => {
     const sealed = await obtain();
     const sent = { sealed, tool: "delete_link", args: { id: link }, key: assistant.world.key };
     await rename("Changed");

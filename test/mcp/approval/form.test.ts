@@ -74,7 +74,7 @@ describe.each(eras)("for a %s client,", (era) => {
     await expectUntouched();
   });
 
-  test("a call fails with instructions to retry if the form is accepted unticked", async () => {
+  test("a call fails with instructions to retry if the form's box is not ticked", async () => {
     const reply = { action: "accept", content: { approve: false } } as const;
     const { callTool } = await assistant.connect({ era, elicit: async () => think(reply) });
     const { error } = (await callTool("delete_link", { id })).structured;

@@ -210,8 +210,8 @@ const scenes: readonly (readonly [string, SetUp, number])[] = [
   ["apply a plan", applyPlan, seeds.plan],
 ];
 
-describe.each(scenes)("the action to %s", (_, setUp, count) => {
-  test(`makes only the approved change in ${count} random orders of calls and edits`, async () => {
+describe.each(scenes)("if calls to %s race with edits,", (_, setUp, count) => {
+  test(`only the approved change is made, in each of ${count} random orders`, async () => {
     let done = 0;
     let changed = 0;
     for (let seed = 0; seed < count; seed += 1) {

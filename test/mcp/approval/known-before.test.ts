@@ -242,7 +242,7 @@ describe("before asking for approval on the embedded service,", () => {
     expect(message).toContain("links.update");
   });
 
-  test("save_template rejects an invalid draft even if overwrites need an approval", async () => {
+  test("save_template rejects an invalid draft", async () => {
     const body = "<h1>Hello</h1>{% store_buttons %}";
     for (let saved = 0; saved < 21; saved += 1) {
       await callDone(assistant, "save_template", { body: `${body}${saved}` });

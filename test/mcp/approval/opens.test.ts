@@ -37,7 +37,7 @@ async function decide(url: string, decision: "approve" | "decline"): Promise<voi
 
 describe.each(["stdio", "HTTP"] as const)("over %s,", (way) => {
   test.each(names)(
-    "a call of %s continues once the user answers on the approval page",
+    "a call from %s continues once the user answers on the approval page",
     async (name) => {
       const tenant = await testServer.addTenant();
       const decisions = ["decline", "approve"] as const;

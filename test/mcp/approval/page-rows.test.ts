@@ -68,7 +68,7 @@ function listPaths(html: string): readonly string[] {
 }
 
 describe("a row on a plan's approval page", () => {
-  test("is listed in the plan's order, on a page that contains the approval form", async () => {
+  test("is listed in the plan's order, and each page of rows has the approval form", async () => {
     await makeLinks("Spring");
     const url = await open(await planChange());
     const pages = await readAll(url);
@@ -95,7 +95,7 @@ describe("a row on a plan's approval page", () => {
     expect(html).not.toMatch(/Name<\/dt>/);
   });
 
-  test("has its own page with the approval form if it is too long for the list", async () => {
+  test("too long for the list is shown on its own page with the approval form", async () => {
     const tail = "the very end";
     const change = { path: "row/1", social_title: `${"long ".repeat(600)}${tail}` };
     await assistant.plant("link", { path: "row/1", social_title: "short" });
@@ -124,7 +124,7 @@ describe("a row on a plan's approval page", () => {
     expect(html).not.toContain(app.id);
   });
 
-  test("is listed again after an invalid answer, and any page accepts an approval", async () => {
+  test("is still listed after an invalid answer, and any page can be used to approve", async () => {
     await makeLinks("Spring");
     const url = await open(await planChange());
     await readAll(url);

@@ -243,7 +243,7 @@ describe("the preview of a deletion or update", () => {
     },
   );
 
-  test("needs only one request for the app and one for its links", async () => {
+  test("takes one request for the app and one for its links", async () => {
     const { id } = await assistant.plant("ios_app", iosApp);
     const before = assistant.countAsked();
     await readPreview("delete_ios_app", { id });
