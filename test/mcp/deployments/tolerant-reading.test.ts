@@ -99,7 +99,7 @@ describe("a write that returns a 2xx status", () => {
   ];
 
   test.each(unreadable)(
-    "is reported as successful after the link is read again if the response is %s",
+    "is reported as successful if its response is %s but the link can be read again",
     async (_, alter) => {
       strange.proxy.setAlter((asked, reply) =>
         asked.method === "GET" ? reply : alter(asked, reply),

@@ -40,7 +40,7 @@ describe("on a remote server with unusual responses,", () => {
     },
   );
 
-  test("a plan can change and restore a link's URL even if its name is unreadable", async () => {
+  test("a plan can change and restore the URL of a link whose name is unreadable", async () => {
     const url = "https://example.com/a";
     const { id } = await strange.plant("link", { path: "spring", name: "Spring", url });
     strange.proxy.setAlter(alterLinks(isHidden));
@@ -56,7 +56,7 @@ describe("on a remote server with unusual responses,", () => {
     expect(link).toMatchObject({ name: "Spring", url });
   });
 
-  test("plan_links reports if an unreadable field prevents undoing a deletion", async () => {
+  test("plan_links warns if an unreadable field will prevent undoing the deletion", async () => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     strange.proxy.setAlter(alterLinks(isAbsent));
     const given = { operation: "delete", rows: [{ id }] };
