@@ -58,7 +58,7 @@ test("a preview is sandboxed and never cached", async () => {
   expect(headers.get("set-cookie")).toBeNull();
 });
 
-test("a preview accepts only GET and HEAD requests for its own host", async () => {
+test("a preview can be requested only with GET or HEAD, and only on its own host", async () => {
   const path = await preview();
   for (const method of ["POST", "PUT", "DELETE"]) {
     const refused = await fetch(origin + path, { method });
