@@ -74,7 +74,7 @@ test("an approval preview shows the target's last change in the user's time zone
   expect(error.approval.preview).toMatch(/- changed: 2026-01-15T21:0\d:\d\d\+09:00 by /);
 });
 
-test("explain_access shows in UTC when a permission was denied", async () => {
+test("explain_access returns the time of each denial in UTC", async () => {
   await using far = await createAssistantWorld({ isRemote: true, ...tokyo });
   const other = await far.connect({ key: await far.world.addKey({ scopes: ["links.index"] }) });
   const { denied } = (await other.callTool("explain_access")).structured.access;
