@@ -183,7 +183,7 @@ describe("hostile text from a remote server", () => {
     );
   });
 
-  test("may appear in the reason why a tool is denied, but in no tool description", async () => {
+  test("can appear in the reason why a tool is denied, but in no tool description", async () => {
     const error = `scope ${hostile}`;
     await using stage = await openStage({ send: answering(401, { error }) });
     const { structured, text } = await stage.callTool("explain_access");
@@ -192,7 +192,7 @@ describe("hostile text from a remote server", () => {
     expect(JSON.stringify(await stage.listTools())).not.toContain(instruction);
   });
 
-  test("appears only in an error's message and problems after a failure or redirect", async () => {
+  test("appears only in error messages and problems if the server fails or redirects", async () => {
     for (const send of [
       () => Promise.resolve(Response.json({ error: hostile }, { status: 500 })),
       () => Promise.resolve(new Response(hostile, { status: 200 })),
@@ -338,7 +338,7 @@ describe("text in human languages", () => {
     ["a\ufe0f", "a\\u{fe0f}"],
     ["🏴\u{e0067}\u{e0062}\u{e007f}", "🏴\\u{e0067}\\u{e0062}\\u{e007f}"],
     ["a\r\nb", "a\\u{d}\nb"],
-  ])("is escaped where an invisible character has no visible effect: %j", async (name, inert) => {
+  ])("is returned with meaningless invisible characters escaped: %j", async (name, inert) => {
     expect((await stage.callTool("create_link", { name })).structured.link.name).toBe(inert);
   });
 });

@@ -27,7 +27,7 @@ const busy = new StoreBusy("the store is busy");
 const silent = "The database is not responding. Try again in a moment.";
 const none = { code: "overloaded", effect: "none", retry: "later", retry_after_s: 1 };
 
-describe("a tool call", () => {
+describe("a call", () => {
   test.each<[string, Error, string]>([
     ["does not respond", unreachable, silent],
     ["cannot be opened", new StoreUnusable("at", { cause: unreachable }), silent],
@@ -143,7 +143,7 @@ describe("a tool call", () => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("returns the same error as a resource read during the outage", async () => {
+  test("fails during an outage with the same error as reading a resource", async () => {
     const uri = `waypost://plans/${await plan()}/1`;
     vi.spyOn(assistant.state.plans, "find").mockRejectedValueOnce(unreachable);
     const refused = assistant.readResource(uri);

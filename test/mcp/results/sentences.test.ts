@@ -184,7 +184,7 @@ test("an unknown part of a remote server's error message is quoted in its proble
   });
 });
 
-test("a 400 response with only one message causes an error without problems", async () => {
+test("a 400 response with a single message causes an error without a problem list", async () => {
   await using other = await openStage({ send: answering(400, { error: "Name is missing" }) });
   const { structured } = await other.callTool("create_link", {});
   expect(structured.error).not.toHaveProperty("problems");
