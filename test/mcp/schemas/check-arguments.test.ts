@@ -233,7 +233,7 @@ async function count(condition: string, value: unknown): Promise<number> {
 }
 
 describe("arguments that a client has encoded as JSON twice", () => {
-  test("may be objects, lists, numbers or booleans", async () => {
+  test("are accepted as objects, lists, numbers or booleans", async () => {
     const { link } = await accept("create_link", {
       path: "encoded",
       enable_forced_redirect: "true",
@@ -256,7 +256,7 @@ describe("arguments that a client has encoded as JSON twice", () => {
     expect(listed.meta.limit).toBe(5);
   });
 
-  test("may be null, so that an app can be removed", async () => {
+  test("are accepted as null, for example to remove an app", async () => {
     for (const ios_app of [null, "null"]) {
       const app = { bundle_id: "com.example.encoded" };
       const path = "detached";
@@ -319,7 +319,7 @@ describe("arguments of a call", () => {
     await accept("explain_link", { id: null, name: "Spring" });
   });
 
-  test("may be omitted if the tool requires none", async () => {
+  test("can be omitted if the tool requires none", async () => {
     const result = await stage.client.callTool({ name: "list_links" });
     expect(result.isError ?? false).toBe(false);
   });
