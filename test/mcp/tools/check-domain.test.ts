@@ -128,7 +128,7 @@ describe("a `host` passed to check_domain", () => {
     expect(host.asked.length).toBe(before);
   });
 
-  test("is reported as local, without a request, if only this machine can resolve it", async () => {
+  test("is reported as local and gets no request if only this machine can resolve it", async () => {
     const before = host.asked.length;
     const { domain, codes } = await check({ host: "default.localhost" });
     expect(domain).toMatchObject({ host: "default.localhost:8787", ok: false });
@@ -188,7 +188,7 @@ describe("check_domain", () => {
     },
   );
 
-  test("reports a host that blocks Apple's crawler, and a file without the app", async () => {
+  test("reports that a host blocks Apple's crawler and that a file omits the app", async () => {
     host.setAnswer((request, response) => {
       const isBot = /AASA-Bot/.test(request.headers["user-agent"] ?? "");
       const body = request.url === iosPath ? "{}" : "[]";
@@ -268,7 +268,7 @@ describe("when checking the caches of Apple and Google, check_domain", () => {
   });
 });
 
-test("check_domain reports a host that drops connections once, not once per file", async () => {
+test("check_domain reports only one error if a host drops every connection", async () => {
   host.setAnswer((_, response) => response.destroy());
   expect((await check()).codes).toEqual(["error host_unreadable"]);
 });

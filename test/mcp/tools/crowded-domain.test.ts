@@ -93,7 +93,7 @@ describe("paths of links without an app", () => {
     expect(await countExcluded()).toBe(200);
   });
 
-  test("cause a warning that counts the listed paths if the files cannot list all", async () => {
+  test("that do not all fit into the files cause a warning that says how many fit", async () => {
     await plantAndroidApps(10);
     await plantLinks(200, (index) => `web-${index}-${"x".repeat(50)}`);
     const { ok, codes, messages } = await check();
@@ -104,7 +104,7 @@ describe("paths of links without an app", () => {
     expect(messages[0]).toContain("up to 200 or 128 KB of the file");
   });
 
-  test("include short paths with a query, which count toward the files' limit", async () => {
+  test("include short paths that add a query, and they count toward the files' limit", async () => {
     await plantAndroidApps(1);
     await plantLinks(199, (index) => `web-${index}`);
     const { body } = await shorten("utm_source=mail");

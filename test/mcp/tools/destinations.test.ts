@@ -155,7 +155,7 @@ describe("if WAYPOST_DESTINATIONS is set, a plan", () => {
     });
   });
 
-  test("may keep the forbidden host of an existing link", async () => {
+  test("can keep the forbidden host of an existing link", async () => {
     await assistant.plant("link", { path: "old", url: forbiddenUrl });
     const rows = [{ path: "old", url: forbiddenUrl, name: "Renamed" }];
     const made = await plan({ operation: "upsert", rows });

@@ -62,7 +62,7 @@ test.each(configurations)(
 describe("the result of a tool call", () => {
   const url = "http://shop.example";
 
-  test("names only the called tool if it describes a plan, a job or an undo", async () => {
+  test("names no other tool when describing a plan, a job or an undo", async () => {
     await using assistant = await createAssistantWorld({ mode: "full" });
     const call = async (tool: string, args: Record<string, unknown>) => {
       const { structured } = await assistant.callTool(tool, args);
@@ -92,7 +92,7 @@ describe("the result of a tool call", () => {
     await call("undo", { change_id: "none" });
   });
 
-  test("names only the called tool if it describes links and their problems", async () => {
+  test("names no other tool when describing links and their problems", async () => {
     await using assistant = await createAssistantWorld({ mode: "full" });
     for (const [tool, args] of [
       ["create_link", { path: "a", url, campaign_token: "a".repeat(31), provider_token: "1" }],

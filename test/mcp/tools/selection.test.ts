@@ -53,7 +53,7 @@ describe("the tool selection", () => {
   });
 });
 
-test("a call of an unknown tool is rejected with a suggestion", async () => {
+test("a call to an unknown tool is rejected with a suggestion", async () => {
   await using stage = await openStage({ send: answering(200, {}), probe: "off" });
   await expect(stage.callTool("get_lnk", { id: "x" })).rejects.toThrow(
     'Unknown tool "get_lnk". Did you mean get_link?',
@@ -72,7 +72,7 @@ test.each(["delete_link", "plan_links"])(
   },
 );
 
-test("a call of a tool excluded by WAYPOST_TOOLS is rejected", async () => {
+test("a call to a tool excluded by WAYPOST_TOOLS is rejected", async () => {
   expect(await readRejection({ selection: ["-delete_link"] }, "delete_link")).toMatchObject({
     message: "The operator's WAYPOST_TOOLS excludes delete_link.",
     retry: "never",

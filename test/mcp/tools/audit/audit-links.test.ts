@@ -68,7 +68,7 @@ test("audit_links returns no groups for a project without problems", async () =>
 });
 
 describe("audit_links", () => {
-  test("reports each missing platform, or one problem if a link has no destination", async () => {
+  test("reports each missing destination, or only one problem if all are missing", async () => {
     const none = await plant({ path: "none" });
     const ios = await plant({ path: "ios", ios_fallback_url: otherUrl });
     const found = await audit();
@@ -210,7 +210,7 @@ test("links that differ only in their path are reported as duplicates", async ()
   expect([found?.count, found?.ids.toSorted()]).toEqual([2, ids.toSorted()]);
 });
 
-test("audit_links reports unvisited links older than 90 days and filters for them", async () => {
+test("audit_links lists unvisited links over 90 days old, with filters to find them", async () => {
   const { world } = assistant;
   const old = await plant({ path: "old", url: `${otherUrl}/old` });
   const visited = await plant({ path: "visited", url: `${otherUrl}/visited` });
@@ -229,7 +229,7 @@ test("audit_links reports unvisited links older than 90 days and filters for the
   ]);
 });
 
-test("audit_links checks only links that match the filters, and pages their IDs", async () => {
+test("audit_links checks only links matching the filters, and lists IDs in pages", async () => {
   const ids: string[] = [];
   for (let index = 0; index < 12; index += 1) ids.push(await plant({ path: `p${index}` }));
   await plant({ path: "q" });

@@ -49,7 +49,7 @@ describe("a plan", () => {
 });
 
 describe("plans and exports of one key", () => {
-  test("share one queue with the approval previews of plans", async () => {
+  test("wait in the same queue as approval previews of plans", async () => {
     await assistant.plant("link", { path: "p0" });
     const { id } = (await plan({ rows: [{ path: "p0", name: "New" }] })).plan;
     const calls = Array.from({ length: 40 }, () =>

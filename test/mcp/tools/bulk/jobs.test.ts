@@ -182,7 +182,7 @@ test.each([
   ["modern", {}],
   ["v1", { extensions: { "io.modelcontextprotocol/tasks": {} } }],
 ] as const)(
-  "apply_plan waits until the job ends for a %s client with the capabilities %j",
+  "for a %s client with the capabilities %j, apply_plan waits until the job ends",
   async (era, capabilities) => {
     const { id } = await plan();
     const client = await assistant.connect({ era, capabilities });

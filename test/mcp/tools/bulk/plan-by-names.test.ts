@@ -161,7 +161,7 @@ describe("a row of a plan", () => {
     expect(message).toMatch(/^Several links match: "(twin" and "sale|sale" and "twin)";/);
   });
 
-  test("does not match its path against the names of links", async () => {
+  test("cannot identify a link by giving the link's name as the path", async () => {
     await assistant.plant("link", { path: "other-path", name: "gone" });
     const rows = [{ path: "gone" }];
     const { plan } = await call("plan_links", { operation: "delete", rows });

@@ -214,7 +214,7 @@ describe("if skip_invalid is set, invalid rows", () => {
     expect((await call("list_links")).meta.count).toBe(2);
   });
 
-  test("leave the plan with nothing to apply if every row is invalid", async () => {
+  test("leave nothing to apply if the plan has no other rows", async () => {
     const bad = [{ path: "b", url: "ftp://x.example" }];
     const { plan: strict } = await call("plan_links", { operation: "upsert", rows: bad });
     expect(strict.next).not.toContain("skip_invalid");

@@ -128,7 +128,7 @@ describe("an approval to change many existing links", () => {
     },
   );
 
-  test("does not require a typed number for exactly 50 links", async () => {
+  test("can be confirmed without typing the number of links if there are exactly 50", async () => {
     const { id } = await plan(50);
     const { error } = await call("apply_plan", { plan_id: id });
     const { html } = await assistant.press(error.approval.url, "approve");

@@ -120,7 +120,7 @@ describe("the approval request for a deletion", () => {
   });
 });
 
-test("the approval request for a plan with many hosts lists some and counts the rest", async () => {
+test("if a plan has many hosts, the approval request lists some and counts the rest", async () => {
   await plant(22);
   const rows = listPaths(22).map((row, at) => ({ ...row, url: `https://host${at}.example/` }));
   const { text } = await ask({ operation: "update", rows });
@@ -161,7 +161,7 @@ test("the approval preview of a long plan names the resource that lists all rows
   expect((await asking.readResource(`waypost://plans/${id}`)).contents[0]?.text).toContain("p0");
 });
 
-describe("an app added to or removed from links by a plan", () => {
+describe("an app that a plan adds to or removes from links", () => {
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", name: "Shop" };
 
   async function askApp(key?: string) {

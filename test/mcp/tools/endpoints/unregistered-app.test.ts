@@ -83,7 +83,7 @@ describe("an app's name in place of its bundle ID", () => {
   });
 });
 
-test("the error for an unregistered app lists some of many apps and counts the rest", async () => {
+test("the error for an unregistered app lists up to five apps and counts the rest", async () => {
   for (let number = 0; number < 6; number += 1) {
     await assistant.plant("ios_app", { ...legacy, bundle_id: `com.acme.n${number}` });
   }

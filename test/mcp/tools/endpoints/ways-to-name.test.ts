@@ -116,7 +116,7 @@ describe("a URL on another host", () => {
     );
   });
 
-  test("is rejected even if it has no scheme and no link has its path", async () => {
+  test("without a scheme is rejected if no link exists at its path", async () => {
     const { error } = (await get(assistant, "other.example/winter")).structured;
     expect(error.message).toContain(`No link exists at "http://${host}/winter".`);
     expect(error.next).toContain("Look up the right id");

@@ -32,7 +32,7 @@ test("preview_template returns a random URL instead of the page", async () => {
   expect((await preview({ body })).preview_url).not.toBe(result.preview_url);
 });
 
-test("preview_template also returns the page if `html` is true", async () => {
+test("preview_template returns both the URL and the page if `html` is true", async () => {
   const { preview_url, html } = await preview({ body, html: true });
   expect(html).toContain(`<h1>${sample} on ios</h1>`);
   expect((await assistant.visit(preview_url)).html).toContain(`<h1>${sample} on ios</h1>`);

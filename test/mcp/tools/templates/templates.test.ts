@@ -149,7 +149,7 @@ describe("publish_template", () => {
     ["publish_template", { body: "<script>" }, "validation_failed"],
     ["unpublish_template", {}, "not_found"],
   ])(
-    "a call of %s with %j is rejected without asking for approval if no template exists",
+    "a call to %s with %j is rejected without asking for approval if no template exists",
     async (tool, args, code) => {
       const { error } = await call(tool, args);
       expect(error).toMatchObject({ code });

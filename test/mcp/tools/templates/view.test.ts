@@ -52,7 +52,7 @@ describe("preview_template", () => {
   });
 });
 
-test("in read-only mode, preview_template sends no write request except the preview", async () => {
+test("in read-only mode, preview_template sends no write except to render a preview", async () => {
   await using reader = await createAssistantWorld({ mode: "read-only", capabilities });
   await reader.world.call("PATCH", "/page_template", { body: { body } });
   const { structured, meta } = await reader.callTool("preview_template", { html: true });
@@ -64,7 +64,7 @@ test("in read-only mode, preview_template sends no write request except the prev
   );
 });
 
-test("preview_template returns the page even if its view exceeds the rate limit", async () => {
+test("preview_template returns the page even if rendering its view is rate-limited", async () => {
   for (let turn = 0; turn < 59; turn += 1) {
     await assistant.world.call("POST", "/page_template/preview", { body: { body } });
   }
