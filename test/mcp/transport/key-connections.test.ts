@@ -3,7 +3,7 @@ import { openWay } from "../../support/mcp-way.ts";
 
 /** How many keys, streams and sessions `/mcp` stores, and how they end when the server stops. */
 
-test("a 1,001st key closes the connections of the least recently used idle key", async () => {
+test("if a 1,001st key connects, the least recently used idle key is disconnected", async () => {
   const { knock, listen, countMade } = openWay();
   const stream = await listen("listener");
   for (let key = 1; key <= 999; key += 1) await knock(`key-${key}`);
@@ -20,7 +20,7 @@ test("a 1,001st key closes the connections of the least recently used idle key",
 });
 
 describe("a listening client", () => {
-  test("is rejected at its key's limit until another client of the key disconnects", async () => {
+  test("is rejected while its key has the maximum number of listening clients", async () => {
     const { listen } = openWay();
     const streams: Response[] = [];
     let last = await listen("one");

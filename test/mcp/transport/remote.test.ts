@@ -40,7 +40,7 @@ describe.concurrent("with another Waypost as the remote server,", () => {
     await expectAcceptance(client, tenant, person);
   });
 
-  test("a tool is hidden once a call of the tool is rejected for a missing scope", async () => {
+  test("a tool is hidden once a call to the tool is rejected for a missing scope", async () => {
     await using folder = await createFolder();
     const { key } = await testServer.addTenant({ scopes: ["links.index", "links.show"] });
     await using gateway = await openGateway(aim(key));
@@ -62,7 +62,7 @@ describe.concurrent("with another Waypost as the remote server,", () => {
 });
 
 describe.concurrent("the gateway's token", () => {
-  test("is created in a private file on the first start, and local clients need it", async () => {
+  test("is created in a private file on first start, and local clients must send it", async () => {
     const { key } = await testServer.addTenant();
     await using gateway = await openGateway(aim(key));
     const { places, key: token } = gateway.serving;

@@ -64,12 +64,12 @@ const envelope = {
 const unknownSession = "00000000-0000-4000-8000-000000000000";
 
 const usualCalls: readonly (readonly [what: string, name: string, args: object])[] = [
-  ["a call of list_links", "list_links", {}],
+  ["a call to list_links", "list_links", {}],
   ["a call for an unknown link", "get_link", { id: "nothing" }],
   ["a call with an unknown argument", "list_links", { colour: "red" }],
-  ["a call of an unknown tool", "list_linke", {}],
-  ["a call of delete_link", "delete_link", { id: "nothing" }],
-  ["a call of a tool with a view", "preview_template", {}],
+  ["a call to an unknown tool", "list_linke", {}],
+  ["a call to delete_link", "delete_link", { id: "nothing" }],
+  ["a call to a tool with a view", "preview_template", {}],
 ];
 
 const unusualRequests: readonly (readonly [what: string, alter: Alter])[] = [

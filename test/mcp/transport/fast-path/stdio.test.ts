@@ -36,11 +36,11 @@ const eras = {
 } as const;
 
 const usualCalls = [
-  ["a call of list_links", "list_links", {}],
+  ["a call to list_links", "list_links", {}],
   ["a call for an unknown link", "get_link", { id: "nothing" }],
   ["a call with an unknown argument", "list_links", { colour: "red" }],
-  ["a call of an unknown tool", "list_linke", {}],
-  ["a call of delete_link", "delete_link", { id: "nothing" }],
+  ["a call to an unknown tool", "list_linke", {}],
+  ["a call to delete_link", "delete_link", { id: "nothing" }],
 ] as const;
 
 type Alter = (line: Line) => unknown;
