@@ -76,7 +76,7 @@ test.each(mixed)(
   },
 );
 
-test("a 422 for a page template lists type errors and each template error's position", async () => {
+test("the 422 for a page template lists type errors and the position of each mistake", async () => {
   await using world = await createWorld();
   const body = { body: "{% store_buttons %}<script></script>", css: [] };
   const reply = await world.call("PATCH", "/page_template", { body });

@@ -228,7 +228,7 @@ describe.each([ios, android])("an $label", (kind) => {
   });
 
   test.each(["GET", "PATCH", "PUT", "DELETE"])(
-    "cannot be found by an unknown ID: %s returns 404",
+    "is found only by its ID: %s returns 404 for anything else",
     async (method) => {
       const made = await register(world, kind);
       for (const id of [unknownId, String(app[key]), "1"]) {

@@ -160,7 +160,7 @@ describe("POST /restore", () => {
     expect([status, body.error]).toEqual([404, message]);
   });
 
-  test("has the same scope, role and rate limit as creating the record", async () => {
+  test("requires the same scope and role as creation and uses the same rate limit", async () => {
     const { id } = await world.make("/links", { path: "spring" });
     const app = await world.make("/ios_apps", iosApp);
     await remove(`/links/${id}`);
@@ -230,7 +230,7 @@ describe.each([
     expect((await restore(app.id)).body).toEqual(app);
   });
 
-  test("restoring a deleted app skips links whose app was later set to null", async () => {
+  test("a restored app stays detached from links whose app was set to null meanwhile", async () => {
     const app = await addApp();
     const other = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
@@ -278,7 +278,7 @@ describe.each([
     }
   });
 
-  test("restoring an app does not reattach it to a link that later used another app", async () => {
+  test("a restored app is not reattached to a link that used another app meanwhile", async () => {
     const first = await addApp();
     const last = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },

@@ -261,7 +261,7 @@ for (const [field, list, app] of [
   const member = `${field}_id`;
   const label = field === "ios_app" ? "Ios app" : "Android app";
 
-  test(`${member} sets and clears a link's app`, async () => {
+  test(`the field ${member} sets and clears a link's app`, async () => {
     const { id } = await world.make(list, { [field]: app });
     const link = await world.make("/links", { path: "a", [member]: id });
     expect(link[member]).toBe(id);

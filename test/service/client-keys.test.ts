@@ -343,7 +343,7 @@ describe("a client key", () => {
   });
 });
 
-test("even public endpoints reject a client key in a repeated api_key parameter", async () => {
+test("a client key in a repeated api_key is rejected even by public endpoints", async () => {
   await world.make("/links", { path: "spring" });
   const asked = { key: null, body: { url: `${host}/spring` } };
   for (const keys of [[client], ["other", client], [client, "other"], ["other", ` ${client} `]]) {

@@ -104,7 +104,7 @@ describe("an existing link whose host is no longer allowed", () => {
     expect(swapped.body.error).toBe(`Ios fallback url ${rejection} evil.example`);
   });
 
-  test("cannot get its old destination back after the destination has been changed", async () => {
+  test("cannot be changed back to its old destination", async () => {
     const { id } = (await create({ path: "old", url: forbiddenUrl })).body;
     await limit();
     expect((await patch(id, { url: allowedUrl })).status).toBe(200);
@@ -170,7 +170,7 @@ describe("in a project with allowed hosts", () => {
     expect((await publish()).status).toBe(200);
   });
 
-  test("a template with a forbidden host can be published only if it is live already", async () => {
+  test("a forbidden host can be published only in a template that is already live", async () => {
     await save({ body: picture });
     await limit();
     expect((await save({ css: "p{color:red}" })).status).toBe(200);

@@ -94,7 +94,7 @@ test.each(["application/json; charset=utf-8", "Application/JSON", "application/j
   },
 );
 
-test.each(["GET", "DELETE"])("%s requests may have any content type", async (method) => {
+test.each(["GET", "DELETE"])("%s requests are accepted with any content type", async (method) => {
   const reply = await world.call(method, `/links/${unknownId}`, {
     headers: { "content-type": "text/plain" },
   });

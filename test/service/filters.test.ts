@@ -69,8 +69,8 @@ describe("GET /links with filters", () => {
     ["present=F finds links without a value", "q[name_present]=F", [null]],
     ["present with an unknown value is ignored", "q[name_present]=2", all],
     ["eq on a path is case-sensitive", "q[path_eq]=spring/half", []],
-    ["a path may begin with a slash", "q[path_eq]=/Spring/half", ["spring 50%"]],
-    ["a path may be percent-encoded", "q[path_eq]=caf%25C3%25A9", ["50 percent"]],
+    ["a path can begin with a slash", "q[path_eq]=/Spring/half", ["spring 50%"]],
+    ["a path can be percent-encoded", "q[path_eq]=caf%25C3%25A9", ["50 percent"]],
     ["start on a path ignores case", "q[path_start]=/SPRING/", ["Spring", "spring 50%"]],
     ["null=0 finds links with a shortened path", "q[shortened_path_null]=0", ["axb"]],
     ["clicks are compared as numbers", "q[clicks_gt]=3", ["spring 50%"]],
@@ -78,7 +78,7 @@ describe("GET /links with filters", () => {
     ["lt excludes the given value", "q[clicks_lt]=3", but("Spring", "spring 50%")],
     ["lteq includes the given value", "q[clicks_lteq]=3", but("spring 50%")],
     ["text after a number is ignored", "q[clicks_eq]=12x", ["spring 50%"]],
-    ["a number may have underscores, as in Ruby", "q[clicks_eq]=1_2", ["spring 50%"]],
+    ["a number can contain underscores, as in Ruby", "q[clicks_eq]=1_2", ["spring 50%"]],
     ["a value without digits counts as 0", "q[clicks_eq]=many", but("Spring", "spring 50%")],
     [
       "a date means its midnight, so lteq omits the rest of that day",
@@ -87,7 +87,7 @@ describe("GET /links with filters", () => {
     ],
     ["gteq with a date includes that day", "q[created_at_gteq]=2026-01-25", all.slice(9)],
     ["a time without a zone is UTC", "q[created_at_eq]=2026-01-16%2012:00", ["Spring"]],
-    ["a time may have a zone", "q[created_at_eq]=2026-01-16T14:00:00%2B02:00", ["Spring"]],
+    ["a time can have a zone", "q[created_at_eq]=2026-01-16T14:00:00%2B02:00", ["Spring"]],
     ["lt with an invalid date matches nothing", "q[created_at_lt]=tomorrow", []],
     ["February 30th is an invalid date", "q[created_at_gt]=2026-02-30", []],
     ["not_eq with an invalid date matches everything", "q[created_at_not_eq]=tomorrow", all],
@@ -120,14 +120,14 @@ describe("GET /links with filters", () => {
     ["or combines a text field and a number field", "q[name_or_clicks_start]=3", ["Spring"]],
     ["or combines fields", "q[name_or_path_cont]=half", ["spring 50%"]],
     ["and combines fields", "q[name_and_path_cont]=spring", ["Spring", "spring 50%"]],
-    ["a filter joined by or is ignored if a field is unknown", "q[name_or_url_cont]=half", all],
+    ["a filter for two fields is ignored if one is unknown", "q[name_or_url_cont]=half", all],
     ["several filters must all match", "q[name_cont]=spring&q[clicks_gt]=3", ["spring 50%"]],
     ["an unknown field is ignored", "q[url_eq]=x&q[constructor_eq]=x&q[id_eq]=x", all],
     ["an unknown field with the prefix of a known one is ignored", "q[name_tag_eq]=x", all],
     ["an unknown field with an unknown condition is ignored", "q[url_like]=x&q[not_name]=x", all],
     ["the parameter m is ignored", "q[m]=or&q[name_eq]=axb&q[clicks_eq]=12", []],
     ["q without a field name is ignored", "q=axb&q[]=axb&q[name_eq][x]=axb", all],
-    ["the second of two values for a filter is used", "q[name_eq]=axb&q[name_eq]=a_b", ["a_b"]],
+    ["the second value of a repeated filter is used", "q[name_eq]=axb&q[name_eq]=a_b", ["a_b"]],
   ])("%s", async (_, query, names) => {
     const reply = await world.call("GET", "/links", { query: `${query}&q[s]=created_at` });
     expect(reply.status, reply.text).toBe(200);
@@ -169,7 +169,7 @@ describe("GET /links with filters", () => {
     expect(reply.headers.get("set-cookie")).toBeNull();
   });
 
-  test("returns no warning for valid filters, but GET /projects warns about each", async () => {
+  test("gives no warning for valid filters, unlike GET /projects, which ignores them", async () => {
     const query = "q[name_in][0]=x&q[name_or_path_cont]=y&q[url_eq]=&q[s]=name&limit=1&other=1";
     const reply = await world.call("GET", "/links", { query });
     expect([reply.status, reply.headers.get("warning")]).toEqual([200, null]);

@@ -45,7 +45,7 @@ test("fingerprints that are not SHA-256 are accepted with a warning", async () =
   );
 });
 
-test("a link write warns about fingerprints only if it also creates the app", async () => {
+test("writing a link causes a warning about fingerprints only if it creates the app", async () => {
   for (const warning of [allIgnored, null]) {
     const reply = await world.call("POST", "/links", { body: { android_app: androidApp } });
     expect([reply.status, reply.headers.get("warning")]).toEqual([201, warning]);

@@ -11,7 +11,7 @@ import { createWorld, type World } from "../support/world.ts";
 /** Tests writes while another process or connection holds a lock on the database. */
 
 test.runIf(isOnPostgres)(
-  "write requests queued behind a write that waits for a lock return 503 when they time out",
+  "a write request that times out returns 503, whether it waits for a lock or another write",
   async () => {
     await using world = await createWorld();
     const { advance, call } = world;
@@ -62,7 +62,7 @@ test.runIf(isOnPostgres)(
 );
 
 test.skipIf(isOnPostgres)(
-  "all write requests that wait for another process's lock return 503 when they time out",
+  "while another process holds the lock, each write request returns 503 when it times out",
   async () => {
     await using world = await createWorld();
     const { advance, call, file } = world;

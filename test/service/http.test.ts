@@ -66,7 +66,7 @@ const requests: readonly (readonly [string, () => readonly string[], status: num
 ];
 
 test.each(requests)(
-  "over HTTP, the API returns the expected status for %s",
+  "over HTTP, the API returns the expected status: %s",
   async (_, lines, status) => {
     expect(await sendLines(lines())).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   },

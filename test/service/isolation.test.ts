@@ -72,7 +72,7 @@ describe("unknown IDs and paths", () => {
   );
 
   test.each(routesById)(
-    "get the same response as known IDs if extra characters follow the ID in %s %s",
+    "get the same response as known IDs if extra characters are appended to both: %s %s",
     async (method, path, entry) => {
       const own = await makeOwn(world);
       const kind = path.split("/")[1] as keyof OwnRecords;
@@ -135,7 +135,7 @@ describe("a bundle ID, package name or path that another project uses", () => {
     expect([other.ios_app, other.android_app]).not.toContain(link.body.android_app_id);
   });
 
-  test("causes the same error as an unused ID if the app's other fields are missing", async () => {
+  test("causes the same error as an unused one if the app's other fields are missing", async () => {
     for (const [app, name, known, unknown] of [
       ["ios_app", "bundle_id", theirs.bundle_id, "com.nobody"],
       ["android_app", "package_name", theirs.package_name, "com.nobody.app"],

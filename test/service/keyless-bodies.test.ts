@@ -119,7 +119,7 @@ test("the API holds at most 32 incomplete request bodies sent without a secret k
   expect((await made).status).toBe(201);
 });
 
-test("a 33rd unfinished request makes one that is over two seconds old return 503", async () => {
+test("a 33rd unfinished request replaces one older than two seconds, which gets 503", async () => {
   const { beginMany } = await serve(world);
   const old = beginMany(33);
   const [late] = (await waitForAnswers(old, 1)).keys();
@@ -133,7 +133,7 @@ test("a 33rd unfinished request makes one that is over two seconds old return 50
   expect((await answer)?.status).toBe(404);
 });
 
-test("32 unfinished requests from one IP address do not block another IP address", async () => {
+test("32 unfinished requests from one IP address do not block requests from another", async () => {
   const { begin, beginMany } = await serve(world);
   const slow = beginMany(32);
   const ended = waitForAnswers(slow, 1);

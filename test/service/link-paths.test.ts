@@ -121,7 +121,7 @@ test("200 generated paths are unique and contain no ambiguous characters", async
   for (const path of paths) expect(path).toMatch(generated);
 });
 
-test("path generation skips used paths and lengthens the path after some collisions", async () => {
+test("generated paths are never already in use and get longer after some collisions", async () => {
   let stuck = 0;
   const bytes = (count: number) => {
     // Only generated paths use eight or nine bytes. IDs must stay different.

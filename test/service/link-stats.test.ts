@@ -112,7 +112,7 @@ describe("GET /link_stats", () => {
     }
   });
 
-  test('returns at most "rows" rows and one more row with the sum of the rest', async () => {
+  test("limits the number of rows and adds a row with the sum of the rest", async () => {
     const stats = await read("from=2025-12-29&to=2026-01-11&by=link&rows=1&compare=1");
     expect(stats.rows).toMatchObject([
       { key: "/spring/one", clicks: 4, previous: 0 },
@@ -129,7 +129,7 @@ describe("GET /link_stats", () => {
   });
 });
 
-test("GET /link_stats adds one row for deleted links to the requested number of rows", async () => {
+test("GET /link_stats returns the requested rows and an extra row for deleted links", async () => {
   for (const path of ["spring/one", "spring/two"]) {
     for (let turn = 0; turn < 3; turn += 1) note(path, "2026-01-06T08:00:00Z");
     note(path, "2026-01-01T08:00:00Z");
@@ -193,7 +193,7 @@ test.each([
   ["from=2026-01-09T20:20:00Z&to=2026-01-10T12:00:00Z", "2026-01-09T20:00Z", 16],
   ["from=2026-01-10&to=2026-01-10&time_zone=America/St_Johns", "2026-01-10T00:30-03:30", 24],
 ])(
-  "the rows of GET /link_stats by hour start on full UTC hours and add up to the total: %s",
+  "the hourly rows of GET /link_stats start on full UTC hours and add up to the total: %s",
   async (period, first, count) => {
     for (let hour = 0; hour < 24; hour += 1) {
       note("autumn", new Date(Date.UTC(2026, 0, 10, hour - 8)).toISOString());
@@ -217,7 +217,7 @@ test("GET /link_stats reports no top link if there were no clicks", async () => 
   }
 });
 
-test("GET /link_stats accepts times and compares with the equally long period before", async () => {
+test("GET /link_stats accepts times, and the previous period has the same length", async () => {
   for (let hour = 0; hour < 24; hour += 1) {
     note("autumn", new Date(Date.UTC(2026, 0, 10) + hour * hour_ms).toISOString());
   }

@@ -143,7 +143,7 @@ describe("an app installed after a visit", () => {
     expect(await countInstalls()).toBe(0);
   });
 
-  test("gets the link of a copied URL on the free plan without using up the visit", async () => {
+  test("on the free plan gets the link of a copied URL without using up the visit", async () => {
     const { store, project, now } = host.world;
     const setPlan = (plan: "free" | "pro") =>
       store.write((db) => updateProject(db, project.id, { plan }, now()));
@@ -172,7 +172,7 @@ describe("an app installed after a visit", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("is not matched ten minutes after the visit, when the visit is deleted", async () => {
+  test("is not matched after ten minutes, when the visit expires and is deleted", async () => {
     await visit();
     host.world.advance(10 * 60_000);
     expect(await match()).toMatchObject({ matched: false });
@@ -206,7 +206,7 @@ describe("an app installed after a visit", () => {
   });
 
   test.each(["10.0.0.7", "100.64.1.1", "172.226.3.4", "2a02:26f7:1::1", "174.200.1.1"])(
-    "from the shared IP address %s is matched with low confidence, without the visit's query",
+    "is matched with low confidence and without the query if its IP address is shared: %s",
     async (shared) => {
       await visit("/spring?ref=anna", { from: shared });
       const { matched, confidence, link } = await match(shared);
@@ -286,7 +286,7 @@ describe("reports of visits and installs", () => {
     expect(await rows()).toMatchObject([{ id, ends_at: row?.ends_at }]);
   });
 
-  test("do not renew a visit that has been used or has expired", async () => {
+  test("do not renew a visit that has already been matched or has expired", async () => {
     const { id } = await visit();
     const again = () => open("/spring", { method: "POST", body: { visit: id, ...told } });
     expect(await match()).toMatchObject({ matched: true });

@@ -193,7 +193,7 @@ describe("Waypost's own filters in GET /links", () => {
     expect([reply.status, reply.body]).toEqual([422, { error }]);
   });
 
-  test("are rejected by the app lists", async () => {
+  test("do not exist in lists of apps, which reject them", async () => {
     for (const path of ["/ios_apps", "/android_apps"]) {
       const reply = await world.call("GET", path, { query: "f[search]=x" });
       const error = "The filter f[search] does not exist: this list has no filters.";
@@ -257,7 +257,7 @@ describe("Waypost's own filters in GET /links", () => {
   }
 });
 
-test("filters find a link by its current values, and only while it is not deleted", async () => {
+test("filters match only the current values of a link, and never a deleted link", async () => {
   await using world = await createWorld();
   await buildIndex(world);
   const [row] = await plantLinks(world, [

@@ -119,7 +119,7 @@ describe("a template draft", () => {
     expect((await publish({ body: "", css: "" })).body).toMatchObject({ body: "", css: "" });
   });
 
-  test("is published as the starter page if it is empty", async () => {
+  test("can be published empty and is then shown as the starter page", async () => {
     await save({ body: "", css: "" });
     const reply = await publish();
     expect([reply.status, reply.body.live_version]).toMatchObject([200, { body: "", css: "" }]);
@@ -233,7 +233,7 @@ describe("publishing a template", () => {
     expect((await show(second.live_version.id)).body).toEqual(second.live_version);
   });
 
-  test("requires neither a body nor a content type", async () => {
+  test("requires neither a request body nor a content type", async () => {
     await save({ body });
     expect((await publish()).status).toBe(200);
     expect((await publish({})).status).toBe(200);
@@ -336,7 +336,7 @@ describe("access to page templates", () => {
     },
   );
 
-  test("with the publish scope allows saving a template only by publishing it", async () => {
+  test("with only the publish scope does not allow saving without publishing", async () => {
     const key = await world.addKey({ scopes: ["page_templates.publish"] });
     const reply = await publish({ body, css }, { key });
     expect([reply.status, reply.body.body]).toEqual([200, body]);

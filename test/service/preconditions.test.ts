@@ -114,7 +114,7 @@ describe("an upsert", () => {
     expect(body.links).toMatchObject([{ path: "a", name: "one" }]);
   });
 
-  test("returns 412 if the link has changed or If-Match has the ETag of another link", async () => {
+  test("returns 412 if the ETag in If-Match is outdated or belongs to another link", async () => {
     const { body: shown } = await upsert({ path: "a", name: "one" }, {});
     expect((await upsert({ path: "b" }, tag(shown))).status).toBe(412);
     await upsert({ path: "a", name: "two" }, {});

@@ -79,7 +79,7 @@ test.each(proFields)(
   },
 );
 
-test("a free project can send empty Pro fields and send a link back unmodified", async () => {
+test("the free plan accepts empty Pro fields and links that are sent back unmodified", async () => {
   const { key } = await addFreeKey(world);
   const empty = {
     referrer: "",

@@ -37,7 +37,7 @@ test("shortening a link again returns its existing shortened path", async () => 
   }
 });
 
-test("shortening a URL that is not a link's creates a new link with a shortened path", async () => {
+test("shortening a URL that belongs to no link creates a link with a shortened path", async () => {
   const url = "https://example.com/page?a=b#c";
   const reply = await shorten(world, { url });
   expect(reply.status).toBe(201);

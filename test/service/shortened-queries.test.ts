@@ -69,7 +69,7 @@ describe("shortening a link's URL with a query", () => {
     expect((await resolve(written)).body.query).toBe("gr%C3%B6%C3%9Fe=%C3%BC");
   });
 
-  test("creates a short path per prefix and, without a prefix, returns the first one", async () => {
+  test("creates a short path per prefix and returns the first if no prefix is sent", async () => {
     await world.make("/links", { path: "product" });
     const url = `${host}/product?id=1`;
     const first = await shortenTo(url, "go-");

@@ -189,7 +189,7 @@ test.each([
   expect([stats.by, stats.rows.length]).toEqual([by, count]);
 });
 
-test("in statistics by month, every month but the first starts on its first day", async () => {
+test("in statistics by month, every row but the first starts on the first of a month", async () => {
   noteHours("2025-10-30", "2025-11-02");
   const { rows } = await readWhole("from=2025-10-31&to=2025-12-01&by=month&compare=true");
   expect(rows).toMatchObject([

@@ -149,7 +149,7 @@ describe("a template preview of a link", () => {
     }
   });
 
-  test("also requires the scope links.show", async () => {
+  test("requires the scope links.show in addition to page_templates.show", async () => {
     const link = (await world.call("POST", "/links", { body: { path: "a" } })).body;
     const lone = await world.addKey({ scopes: ["page_templates.show"] });
     const both = await world.addKey({ scopes: ["page_templates.show", "links.show"] });
