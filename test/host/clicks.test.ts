@@ -70,7 +70,7 @@ describe("a visit", () => {
     expect(await listBusiest()).toEqual([quiet.id, busy.id]);
   });
 
-  test("updates its project's cached click count when several projects are visited", async () => {
+  test("updates its own project's cached click count if several projects are visited", async () => {
     const { world } = host;
     const projects = [await world.addProject(), world.project, await world.addProject()];
     const keys: string[] = [];

@@ -85,7 +85,7 @@ describe.each([
     await host.world.store.write((db) => updateProject(db, id, { link_in_referrer }, 0));
   });
 
-  test.each(some)("visitors of a link with $title get what explainVisits predicts", async (row) => {
+  test.each(some)("explainVisits correctly describes visits to a link with $title", async (row) => {
     const { link, apps } = await create(host, row);
     const address = `${host.origin}/${encodePath(link.path ?? "")}`;
     const { visits } = explainVisits(link, apps, { link_in_referrer, address });

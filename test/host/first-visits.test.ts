@@ -56,7 +56,7 @@ async function visitAtOnce(targets: readonly string[]): Promise<readonly string[
   return answers.map((answer) => /\r\nlocation: (\S+)/i.exec(answer)?.[1] ?? answer.slice(0, 3));
 }
 
-test("concurrent first visits to several links reach each link's own destination", async () => {
+test("concurrent first visits to several links are each redirected to the right URL", async () => {
   await addLinks(["a", "b", "c"]);
   const body = { url: `http://default.localhost:${host.port}/c?color=red` };
   const { body: short } = await host.world.call("POST", "/short_links", { body });

@@ -197,7 +197,7 @@ describe("the link host", () => {
     "/sh\xc3\xb6p",
     "/shop\t",
     "/shop\x0b",
-  ])("rejects a target that browsers never send, without a redirect: %j", async (target) => {
+  ])("returns an error, not a redirect, for a target that no browser sends: %j", async (target) => {
     const answer = await host.sendRaw(
       `GET ${target} HTTP/1.1\r\nHost: default.localhost\r\nConnection: close\r\n\r\n`,
     );

@@ -107,7 +107,7 @@ describe("a host name", () => {
 });
 
 describe("a missing link", () => {
-  test("gets the same 404 response in a missing project as in a suspended project", async () => {
+  test("returns the same 404 response whether its project is missing or suspended", async () => {
     const home_url = "https://shop.example/home";
     await change({ suspended: true, home_url, not_found_url: home_url });
     const asked = [
@@ -132,7 +132,7 @@ describe("a missing link", () => {
     expect((await host.visit("/spring", { host: "other.localhost" })).status).toBe(302);
   });
 
-  test("gets a 404 page with the project's name whether or not it existed before", async () => {
+  test("returns a 404 page with the project's name, even if the link existed before", async () => {
     await host.add("link", { path: "gone", url });
     const [link] = (await host.world.call("GET", "/links", { query: "q[path_eq]=gone" })).body
       .links;
@@ -184,7 +184,7 @@ describe("home_url and not_found_url", () => {
     return [status, headers.location];
   };
 
-  test("redirect visitors of the root and missing links and drop the visit's query", async () => {
+  test("redirect visits to the root and to missing links, and drop the visit's query", async () => {
     await change({ home_url, not_found_url });
     const missing = [302, "https://shop.example/m%C3%BCll"];
     for (const path of ["/", "/?id=7"]) expect(await ask(path)).toEqual([302, home_url]);

@@ -77,7 +77,7 @@ test("no response from the link host or the SDK endpoints contains a link's name
   expect(resolved.body.name).toBe(canary);
 });
 
-test("a page is titled with the social title, or the app's name, or the host name", async () => {
+test("a page's title is the social title, else the app's name, else the host name", async () => {
   const read = async () => readTitles((await world.open("/spring")).text);
   const [app] = (await world.world.call("GET", "/ios_apps")).body.ios_apps;
   for (const isPublished of [false, true]) {

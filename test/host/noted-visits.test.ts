@@ -35,7 +35,7 @@ function createTestClock() {
   };
 }
 
-test("data from the page's script replaces the request's data, whichever comes first", async () => {
+test("the page script's data replaces the request's data, whichever arrives first", async () => {
   await using world = await openInstallWorld();
   const setup = createTestClock();
   const { note } = createDeferredVisits({ ...setup, store: world.world.store });
