@@ -80,7 +80,7 @@ describe("decideVisit", () => {
       redirect(play, "play_store"),
     ],
     [
-      "the web URL for a forced redirect on Android with an unknown app",
+      "the web URL for a forced redirect on Android if the app could not be read",
       "android",
       { ...forced, url, android_app_id: "0b" },
       {},
@@ -214,7 +214,7 @@ describe("decideVisit", () => {
 });
 
 describe("the destination", () => {
-  test("in the App Store contains both store tokens or neither", () => {
+  test("contains both campaign tokens or neither if it is an App Store URL", () => {
     expect(toStore({ provider_token: "117", campaign_token: "a b&c" })).toBe(
       `${appStore}?pt=117&ct=a%20b%26c&mt=8`,
     );
@@ -225,14 +225,14 @@ describe("the destination", () => {
     );
   });
 
-  test("on Google Play contains the referrer", () => {
+  test("contains the referrer if it is a Google Play URL", () => {
     expect(toPlay({ referrer: "utm_source=a&b=é" })).toBe(
       `${play}&referrer=utm_source%3Da%26b%3D%C3%A9`,
     );
     expect(toPlay({ referrer: " " })).toBe(play);
   });
 
-  test("on Google Play contains the link's URL if link_in_referrer is on", () => {
+  test("contains the link's URL if it is a Google Play URL and link_in_referrer is on", () => {
     const address = "https://go.example/spring?é=>>>???";
     const fields = { referrer: "utm_source=a" };
     const referrer = readReferrer(toPlay(fields, { link_in_referrer: true, address }));
@@ -244,7 +244,7 @@ describe("the destination", () => {
     expect(toPlay(fields, { address })).toBe(`${play}&referrer=utm_source%3Da`);
   });
 
-  test("on Google Play contains a long URL only in the encoding that most SDKs read", () => {
+  test("contains a long link URL only in the encoding that most SDKs read", () => {
     const short = visitLong(50);
     expect(referrerReaders["1.0.0 and 1.0.1"](short.referrer)).toBe(short.address);
     for (let letters = 50; letters < 200; letters += 1) {

@@ -14,7 +14,7 @@ const apps = {
 const link = { url: "https://example.com", ios_deferred_deep_linking_enabled: true };
 const options = { link_in_referrer: true, address: "https://a.example/spring" };
 
-test("explainInstalls says how installs of both of a link's apps are matched", () => {
+test("explainInstalls describes how installs of a link's iOS and Android apps are matched", () => {
   const { installs } = explainInstalls(link, apps, options);
   expect(installs.ios).toMatchObject({ matched: "by_likeness" });
   expect(installs.android).toMatchObject({ matched: "exactly" });
@@ -59,7 +59,7 @@ describe("explainInstalls with the clipboard setting", () => {
       perhaps,
     ],
     [
-      "does not mention the clipboard if the app could not be read but has a web fallback URL",
+      "does not mention the clipboard if the app is unreadable and the fallback URL is on the web",
       { ios_app_id: "1", ios_fallback_url: "https://example.com/get" },
       {},
       undefined,
@@ -79,7 +79,7 @@ function explain(fields: VisitedLink, more: InstallOptions = {}) {
 }
 
 describe("explainInstalls for an uncertain match", () => {
-  test("reports an unreadable Android app, unless a match is impossible anyway", () => {
+  test("reports an Android app that could not be read, unless no match is possible anyway", () => {
     expect(explain({})).toEqual({
       matched: "not_known",
       why: "The link's Android app could not be read.",
@@ -110,7 +110,7 @@ describe("explainInstalls for an impossible match", () => {
     expect(ios).toEqual({ matched: "never", why: expect.stringContaining(why) });
   });
 
-  test("reports a missing iOS app, or the free plan on both platforms", () => {
+  test("reports that the link has no iOS app or that the project is not on the Pro plan", () => {
     const none = explainInstalls(link, {}, options).installs;
     expect(none.ios.why).toBe("The link has no iOS app.");
     const free = explainInstalls(link, apps, { ...options, plan: "free" }).installs;

@@ -71,7 +71,7 @@ describe("explainVisits", () => {
     });
   });
 
-  test("describes the same page with and without the app if the link has no app", () => {
+  test("describes the same page with or without an installed app if the link has none", () => {
     const draft = { url: "https://shop.example/", android_fallback_url: "https://a.example/" };
     const { visits } = explainVisits(draft, {});
     expect(visits.ios.without_app).toEqual({
@@ -137,7 +137,7 @@ describe("explainVisits", () => {
   });
 });
 
-describe("explainVisits with any fields", () => {
+describe("explainVisits, whatever the fields contain", () => {
   test("returns a valid explanation with only web and store URLs", () => {
     fc.assert(
       fc.property(hostileLink(), hostileApps(), hostileOptions(), (visited, apps, options) => {
@@ -177,7 +177,7 @@ describe("explainVisits with any fields", () => {
     );
   });
 
-  test("returns field values only within URLs", () => {
+  test("never repeats a field's value outside a URL", () => {
     fc.assert(
       fc.property(hostileLink(), hostileApps(), (visited, apps) => {
         const { visits, problems } = explainVisits(visited, apps);

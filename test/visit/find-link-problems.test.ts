@@ -303,7 +303,7 @@ describe("checking an unsaved link", () => {
     expect(listDraftProblems(fields).map(([field]) => field)).toEqual(["ios_fallback_url", "url"]);
   });
 
-  test("reports a problem if only one of the two store tokens is set", () => {
+  test("reports a problem if only one of the two campaign tokens is set", () => {
     expect(listDraftProblems({ campaign_token: "spring" })).toEqual([
       [
         "campaign_token",
@@ -331,7 +331,7 @@ describe("checking an unsaved link", () => {
     ]);
   });
 
-  test("reports that new field values of an app that is already registered are ignored", () => {
+  test("reports that new field values for an already registered app are ignored", () => {
     const ios = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "5" };
     const android = { package_name: "com.example.shop", fingerprints: [sha256.toLowerCase()] };
     expect(listDraftProblems({ ios_app: ios, android_app: android }, both)).toEqual([

@@ -50,7 +50,7 @@ describe("a fallback URL that opens an app store", () => {
     },
   );
 
-  test("has a button named after the store and is not the Open button's fallback", () => {
+  test("gets a button named after the store and is not used as the Open button's fallback", () => {
     const links = [
       ["android", { android_fallback_url: market }, "play_store"],
       ["ios", { ios_fallback_url: itms }, "app_store"],
