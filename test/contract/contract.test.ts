@@ -144,7 +144,7 @@ describe("the API contract", () => {
     expect(apiPrefix).toBe("/api/v1");
   });
 
-  test("requires a project key except for /projects and /short_links/resolve", () => {
+  test("specifies a project key for all paths except /projects and /short_links/resolve", () => {
     const kinds = entries.map((entry) => [
       entry.path.startsWith("/projects"),
       entry.path,
@@ -156,7 +156,7 @@ describe("the API contract", () => {
     }
   });
 
-  test("requires the role, plan and feature given in the specification", () => {
+  test("matches the specification in each endpoint's role, plan and feature", () => {
     for (const entry of entries) {
       const name = nameOf(entry);
       const isApp = /^\/(ios|android)_apps/.test(entry.path);
@@ -172,7 +172,7 @@ describe("the API contract", () => {
     expect(roles).toEqual(["viewer", "manager", "owner"]);
   });
 
-  test("requires the scope given in the specification", () => {
+  test("matches the specification in each endpoint's scope", () => {
     const found = Object.fromEntries(
       Object.keys(opened).map((scope) => [
         scope,
@@ -189,7 +189,7 @@ describe("the API contract", () => {
     expect(new Set(unscoped)).toEqual(new Set(["none", "master"]));
   });
 
-  test("has the rate limits given in the specification", () => {
+  test("matches the specification in each endpoint's rate limit", () => {
     for (const [name, names] of Object.entries(spenders)) {
       expect(entries.filter((entry) => entry.budget === name).map(nameOf)).toEqual(names);
     }
@@ -205,7 +205,7 @@ describe("the API contract", () => {
     });
   });
 
-  test("wraps request bodies and requires fields as the specification does", () => {
+  test("matches the specification in wrapper objects and required fields", () => {
     const wrapped = entries.flatMap((entry) =>
       entry.wrapper ? [[nameOf(entry), entry.wrapper]] : [],
     );
