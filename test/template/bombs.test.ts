@@ -84,7 +84,7 @@ describe("counted steps show that", () => {
   openForAll(openStepCounter, (opened) => (counter = opened));
 
   test.each(bombs)(
-    'the check of "$name" is split into pieces of few steps',
+    'the check of "$name" is split into pieces with few steps each',
     async ({ body, css }: Bomb) => {
       const source = { ...empty, ...(body && { body }), ...(css && { css }) };
       const whole = await counter.count(() => lookOver(source));

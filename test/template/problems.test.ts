@@ -129,7 +129,7 @@ describe("the template check", () => {
     expect(await listProblems({ css: "a{;top:0;;color:red}\n@media print{b{top:0}}" })).toEqual([]);
   });
 
-  test("reports problems of rendered HTML as well as of the source", async () => {
+  test("reports problems in the rendered HTML as well as in the source", async () => {
     const link = '{% if true %}\n<a href="{{ link.name }}">{% endif %}';
     const body = `<script>\n</script>${link}${buttons}`;
     expect(await listProblems({ body, css: "a{x:0}" })).toEqual([
@@ -164,7 +164,7 @@ describe("a problem in rendered HTML", () => {
     expect(problems.map((problem) => problem.split(" ", 1)[0])).toContain(place);
   });
 
-  test("is reported at the source of too deep nesting or too many steps", async () => {
+  test("is reported where the source nests too deeply or takes too many steps", async () => {
     const deep = `${"{% if true %}<i>".repeat(8)}\n${"<i>".repeat(60)}${"{% endif %}".repeat(8)}`;
     expect(await checkBody(deep)).toEqual([
       `2:166 ${made}The page nests elements more than 64 levels deep.`,
@@ -256,7 +256,7 @@ test("characters that cannot be stored are reported with all other problems", as
   expect(error).toMatch(/^Body contains .*, Css contains .*, Body line 2, column 4: /);
 });
 
-test("publishing only CSS reports problems of the CSS, not of the default body", async () => {
+test("publishing only CSS reports problems in the CSS, not in the default body", async () => {
   const { problems } = await save({ body: "", css: "a{behavior:x}" }, "/publish");
   expect(problems).toEqual([
     { field: "css", line: 1, column: 3, message: expect.stringContaining("behavior") },
