@@ -234,7 +234,7 @@ test("a gateway's backup contains only its state database and HTTP token", async
   expect((await readdir(other.path)).toSorted()).toEqual(["http.token", "state.db"]);
 });
 
-test("a backup omits failed sign-ins and visits not yet matched to an install", async () => {
+test("a backup omits visits not yet matched to an install, and failed sign-ins", async () => {
   await using own = await createFolder();
   expect(await run(["keys", "create", "--data", own.path])).toMatchObject({ code: 0 });
   expect(await run(["jobs", "--data", own.path])).toMatchObject({ code: 0 });

@@ -80,7 +80,7 @@ describe.each(["csv", "json"])("an export as %s", (format) => {
     });
   });
 
-  test("preserves every link name when it is imported into another data folder", async () => {
+  test("can be imported into another data folder without changing a link's name", async () => {
     const { stdout } = await exportLinks("--format", format, "--filter", "path_start=hostile");
     await using elsewhere = await createFolder();
     const data = ["--data", elsewhere.path];

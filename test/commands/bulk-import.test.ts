@@ -185,7 +185,7 @@ describe("an import file", () => {
     expect(JSON.parse(stdout).plan.warnings).toEqual(warnings);
   });
 
-  test("from Bitly causes a warning with the row number of its archived link", async () => {
+  test("from Bitly causes a warning that contains the row number of an archived link", async () => {
     const text = JSON.stringify([
       { link: "https://bit.ly/a", long_url: "https://x.example/" },
       { link: "https://bit.ly/b", long_url: "https://x.example/", archived: true },
@@ -229,13 +229,13 @@ describe("an import file", () => {
     [["package.json", "--operation", "drop"], "choose one of upsert, update, delete"],
     [["package.json", "--mode", "read-only"], "read-only"],
     [["package.json", "--format", "csv"], "unknown flag --format"],
-  ])("is not imported by the invalid command waypost import %j", async (words, message) => {
+  ])("is not imported if the arguments of waypost import are %j", async (words, message) => {
     expectRefused(await run(["import", ...words, "--yes", ...data()]), message);
   });
 });
 
 describe("an import to a remote server", () => {
-  test("uses that server's key and creates a job that other keys cannot see", async () => {
+  test("uses that server's key and creates a job that is listed only for this key", async () => {
     await using elsewhere = await createUsedFolder();
     await using serving = await startServe(elsewhere.path);
     const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };
@@ -254,7 +254,7 @@ describe("an import to a remote server", () => {
   test.each([
     [{}, /no key is set; set WAYPOST_API_KEY/],
     [{ WAYPOST_API_KEY: "key" }, /ECONNREFUSED.*WAYPOST_BASE_URL/],
-  ])("fails and names the setting to check if the settings are %j", async (more, message) => {
+  ])("fails with the settings %j and reports which setting to check", async (more, message) => {
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", ...more };
     const input = "path,url\na,https://x.example/\n";
     const { code, stderr } = await run(["import", "-", "--yes", ...data()], { env, input });

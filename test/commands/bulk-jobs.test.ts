@@ -184,7 +184,7 @@ describe("a job", () => {
     expect(outcomes.filter((outcome) => outcome === "left")).toHaveLength(counts.left);
   });
 
-  test("with rejected rows makes the command exit with 1 and list the reasons", async () => {
+  test("with rejected rows makes waypost import exit with 1 and list the reasons", async () => {
     const ids: string[] = [];
     for (let index = 0; index < few; index += 1) {
       const body = { path: `p${index}`, url: "https://x.example/", name: "old" };

@@ -36,13 +36,13 @@ async function importRows(count: number, name: string) {
   return runJson("import", file, "--yes");
 }
 
-test("the pattern used by these tests matches text that is meant for assistants", () => {
+test("the pattern in these tests matches text that mentions MCP tools or resources", () => {
   expect('{"next":"Applying its plan (plan_id) again resumes it."}').toMatch(forAssistants);
   expect("Call apply_plan again.").toMatch(forAssistants);
   expect('"uri":"waypost://plans/1"').toMatch(forAssistants);
 });
 
-test("--json output of import, jobs and export contains no text meant for assistants", async () => {
+test("--json output of import, jobs and export mentions no MCP tools or resources", async () => {
   const made = await importRows(3, "old");
   expect(made.plan).toMatchObject({ counts: { create: 3 }, sample: [{}, {}, {}] });
   const { plan, job } = await importRows(3, "new");
@@ -59,7 +59,7 @@ test("--json output of import, jobs and export contains no text meant for assist
   expect((await runJson("export", "--output", output)).export.count).toBe(3);
 });
 
-test("--json output of an invalid import contains no text meant for assistants", async () => {
+test("--json output of an invalid import mentions no MCP tools or resources", async () => {
   await writeFile(file, "path,url\na,nonsense\n");
   const { plan } = await runJson("import", file, "--yes");
   expect(plan.problems).toHaveLength(1);

@@ -26,11 +26,11 @@ describe.concurrent("the cache of compiled code", () => {
   });
 
   test.each<[string, (path: string) => void]>([
-    ["is changed", (path) => writeFileSync(path, spoil(readFileSync(path)))],
+    ["is damaged", (path) => writeFileSync(path, spoil(readFileSync(path)))],
     ["is writable by others", (path) => chmodSync(path, 0o620)],
     ["is in a folder writable by others", (path) => chmodSync(join(path, ".."), 0o777)],
     ["is a symbolic link", (path) => symlinkSync(putAside(path).aside, path)],
-  ])("is rewritten when it %s", async (_, change) => {
+  ])("is rewritten if it %s", async (_, change) => {
     await using folder = await createFolder();
     await listTools(folder.path);
     const [{ path, inode, bytes } = { path: "", inode: 0, bytes: 0 }] = describeKept(folder.path);
@@ -43,7 +43,7 @@ describe.concurrent("the cache of compiled code", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  test("does not overwrite the target of a symbolic link", async () => {
+  test("is never written through a symbolic link", async () => {
     await using folder = await createFolder();
     await listTools(folder.path);
     const [{ path } = { path: "" }] = describeKept(folder.path);

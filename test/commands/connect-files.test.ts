@@ -186,7 +186,7 @@ describe("a settings file", () => {
     },
   );
 
-  test("in a project keeps no environment variables of Waypost's old entry", async () => {
+  test("in a project loses the environment variables of Waypost's old entry", async () => {
     const project = join(home(), "project");
     const env = { WAYPOST_API_KEY: "planted", WAYPOST_MODE: "full" };
     fill(`project/${file}`, JSON.stringify({ mcpServers: { waypost: { command: "x", env } } }));
@@ -233,7 +233,7 @@ describe("a settings file", () => {
     await expectRefused("cursor", file, text, message);
   });
 
-  test("is refused if it is not UTF-8 or if its folder is a file", async () => {
+  test("is refused if it is not UTF-8 or if a folder in its path is a file", async () => {
     fill(".cursor", "not a folder");
     const { code, stderr } = await run(["cursor", "--write", "--yes"]);
     expect(code).toBe(2);
@@ -275,7 +275,7 @@ describe("a settings file", () => {
     ['{"mcpServers": {"a": 1, // one\n"waypost": {}, "b": 2}}', "// one\n"],
     ['{"mcpServers": {"a": 1 /* , */, "waypost": {} /* two */}}', '{"a": 1 /* , */  /* two */}'],
     ['{"mcpServers": {\n// three\n"waypost": {},\n// four\n"b": 2}}', "// three\n// four\n"],
-  ])("loses only Waypost's entry when that entry is removed: %j", async (text, kept) => {
+  ])("keeps everything except Waypost's entry when --remove is used: %j", async (text, kept) => {
     fill(file, text);
     expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });
     expect(read(file)).toContain(kept);
@@ -287,20 +287,17 @@ describe("a settings file", () => {
     ['{"mcpServers": {"waypost": {}}}', "{}"],
     ['{"a": 1, "mcpServers": {"waypost": {},},}\n', '{"a": 1, }\n'],
     ['{\n  "mcpServers": {\n    "waypost": {}\n  },\n  "b": 2\n}', '{\n  "b": 2\n}'],
-  ])(
-    "loses an object that is left empty when Waypost's entry is removed: %j",
-    async (text, kept) => {
-      fill(file, text);
-      expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });
-      expect(read(file)).toBe(kept);
-    },
-  );
+  ])("contains no empty object after --remove deletes Waypost's entry: %j", async (text, kept) => {
+    fill(file, text);
+    expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });
+    expect(read(file)).toBe(kept);
+  });
 });
 
 describe("Codex's settings file", () => {
   const file = ".codex/config.toml";
 
-  test("has Waypost's tables replaced even if other tables are between them", async () => {
+  test("gets Waypost's new table even if other tables separate the old ones", async () => {
     fill(
       file,
       `[mcp_servers."waypost"]
@@ -345,7 +342,7 @@ command = "two"
     await expectRefused("codex", file, text, "connect cannot edit the servers in");
   });
 
-  test("gets Waypost's entry on new lines even without a trailing newline", async () => {
+  test("gets Waypost's entry on new lines even if it ends without a newline", async () => {
     fill(file, 'model = "m"');
     await run(["codex", "--write", "--yes"]);
     expect(read(file)).toMatch(/^model = "m"\n\n\[mcp_servers\.waypost\]\n/);

@@ -221,7 +221,7 @@ describe("the entry that waypost connect writes", () => {
     expect(stderr).toContain("(hidden)");
   });
 
-  test("for a project's settings file reads the key from an environment variable", async () => {
+  test("for a project's settings file refers to an environment variable, not a key", async () => {
     const project = join(home(), "project");
     mkdirSync(project);
     const base = ["--base-url", "https://links.example.com"];
@@ -247,7 +247,7 @@ describe("the entry that waypost connect writes", () => {
     ["with a password", startsWith("--database-url", "postgres://me:the-secret@db/links")],
     ["with a password after =", startsWith("--database-url=postgres://me:the-secret@db/links")],
     ["with a token", startsWith("--some-token", "the-secret")],
-  ])("replaces an entry %s; neither --write nor --remove prints its secrets", async (_, old) => {
+  ])("replaces an entry %s; --write and --remove never print the old secrets", async (_, old) => {
     const file = ".cursor/mcp.json";
     const text = JSON.stringify({ mcpServers: { waypost: old } });
     for (const word of ["--write", "--remove"]) {
@@ -258,7 +258,7 @@ describe("the entry that waypost connect writes", () => {
     }
   });
 
-  test("keeps the user's settings except the key when the base URL changes", async () => {
+  test("keeps the user's settings, but not the key, when the base URL changes", async () => {
     const base = ["--base-url", "https://links.example.com"];
     await run(["cursor", ...base, "--write", "--yes"]);
     const file = ".cursor/mcp.json";
@@ -283,7 +283,7 @@ describe("the entry that waypost connect writes", () => {
     expect(stderr).toContain("To keep your settings, add the variables to the entry's env.");
   });
 
-  test("for a project's settings file contains no password and comes with a warning", async () => {
+  test("for a project's settings file has no password; a warning says to add none", async () => {
     const env = { HOME: home(), WAYPOST_DATABASE_URL: "postgres://me:the-secret@db/links" };
     const { stdout, stderr } = await runHere(["connect", "cursor", "--workspace"], env);
     expect(stdout + stderr).not.toContain("the-secret");

@@ -41,7 +41,7 @@ test("waypost import into a local data folder is not limited by WAYPOST_DESTINAT
   expect(await listEmbedded(folder.path)).toHaveLength(2);
 });
 
-test("a session with a remote server applies the session's own WAYPOST_DESTINATIONS", async () => {
+test("a session's own WAYPOST_DESTINATIONS limits links created on a remote server", async () => {
   await using serving = await startServe(folder.path);
   await using own = await createFolder();
   const remote = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };

@@ -57,14 +57,14 @@ describe("a new key", () => {
     expect(await status(scoped.token, "POST", "/ios_apps", app)).toBe(201);
   });
 
-  test("can manage projects, but no links, if it was created with --master", async () => {
+  test("created with --master can manage projects but no links", async () => {
     const master = await runJson(keys("create", "--master"));
     expect(master).toMatchObject({ project_id: null, scopes: [] });
     expect(await status(master.token, "GET", "/projects")).toBe(200);
     expect(await status(master.token, "GET", "/links")).toBe(401);
   });
 
-  test("is accepted only for attributing installs if it was created with --client", async () => {
+  test("created with --client is accepted only for attributing installs", async () => {
     const made = await runJson(keys("create", "--client"));
     expect(made).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),

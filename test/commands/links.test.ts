@@ -63,7 +63,7 @@ test("links open only at the configured link origin", async () => {
   expect((await visit(serving, "/spring")).headers.location).toBeUndefined();
 });
 
-test("buttons on a link's page and in its preview use the second link origin", async () => {
+test("--second-origin sets the host of buttons on a link's page and in its preview", async () => {
   const words = ["--second-origin", "https://{subdomain}.open.example"];
   await using serving = await startServe(folder.path, words);
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "12345" };

@@ -53,7 +53,7 @@ describe("GET /metrics", () => {
   });
 });
 
-test("the metrics count requests by route and status, and 429 responses by limit", async () => {
+test("the metrics count requests by route and status, and 429s by rate limit", async () => {
   await using serving = await startServe(folder.path, [], measured);
   await serving.call("POST", "/links", { body: { path: "one", url: "https://example.com" } });
   await serving.call("POST", "/links", { body: { path: "one" } });

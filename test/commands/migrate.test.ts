@@ -111,7 +111,7 @@ test("migrate copies the last writes of a killed process", async () => {
   expect(stdout).toContain('"path":"last"');
 });
 
-test("migrate completes an earlier copy whose source was not marked as moved", async () => {
+test("if migrate is killed before it marks the source as moved, a second run does so", async () => {
   await using other = await createFolder();
   const before = await readFolder(source);
   const to = `sqlite:${other.path}`;
@@ -142,8 +142,8 @@ async function expectRefusal(to: string, name: string): Promise<void> {
   expect(await run(["keys", "list", "--data", source])).toMatchObject({ code: 0 });
 }
 
-describe("migrate to a target that is not empty", () => {
-  test("refuses the source folder itself", () => expectRefusal(source, "owner.key"));
+describe("a migration to a folder that is not empty", () => {
+  test("is refused if the folder is the source", () => expectRefusal(source, "owner.key"));
 
   test("refuses a folder that contains other files and does not change them", async () => {
     await using foreign = await createFolder();

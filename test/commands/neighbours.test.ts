@@ -38,7 +38,7 @@ describe("the server's own host name", () => {
   });
 });
 
-describe("a folder without data", () => {
+describe("a missing data folder", () => {
   test.each([
     ["keys", "list"],
     ["keys", "revoke", "x"],
@@ -52,7 +52,7 @@ describe("a folder without data", () => {
   });
 
   test.each(["", ",", " , "])(
-    "gets no key if waypost keys create is run with the empty list --scopes %j",
+    "gets no key from waypost keys create if the list of scopes is empty: %j",
     async (scopes) => {
       await using folder = await createFolder();
       const words = ["keys", "create", "--scopes", scopes, "--data", folder.path];
@@ -62,7 +62,7 @@ describe("a folder without data", () => {
     },
   );
 
-  test("is reported in a one-line error if it cannot be created", async () => {
+  test("causes a one-line error if it cannot be created", async () => {
     const { code, stderr } = await run(["keys", "create", "--data", "/proc/waypost/data"]);
     expect(code).toBe(2);
     expect(stderr).toMatch(

@@ -186,7 +186,7 @@ describe("a client that alternates between two processes", () => {
     await callDone(client, "delete_link", { id: "asked" });
   });
 
-  test("has called every tool successfully by the end of these tests", async () => {
+  test("calls every tool successfully at least once in these tests", async () => {
     const names = [...(await client.listNames()), ...(await master.listNames())];
     expect(new Set(names)).toEqual(done);
   });

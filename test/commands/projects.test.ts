@@ -115,7 +115,7 @@ async function resolve(url: string): Promise<number> {
 }
 
 describe("within a second of a project change", () => {
-  test("API requests are denied while their project is suspended", async () => {
+  test("a suspended project's API requests are denied until the suspension ends", async () => {
     await update("--suspend", "on");
     expect(await create({})).toBe("401 Account is suspended.");
     await update("--suspend", "off");
@@ -150,7 +150,7 @@ describe("within a second of a project change", () => {
     expect(await answers()).toEqual([404, 404]);
   });
 
-  test("links must point to the allowed hosts until the limit is removed", async () => {
+  test("new links can point only to allowed hosts until all hosts are allowed again", async () => {
     const changed = await update("--destinations", "Shop.example., *.Müller.example");
     expect(changed.destinations).toBe("shop.example,*.xn--mller-kva.example");
     expect(await create({ url: "https://evil.example/" })).toBe(
@@ -164,7 +164,7 @@ describe("within a second of a project change", () => {
     expect(await create({ url: "https://evil.example/" })).toBe(201);
   });
 
-  test("the home page and unknown paths redirect to the project's URLs", async () => {
+  test("the home page and unknown paths redirect to the URLs set for them", async () => {
     const [, port = ""] = /:(\d+)$/.exec(serving.places.url) ?? [];
     const ask = async (path: string) => {
       const { status, headers } = await visitAt(Number(port), path, { host: "default.localhost" });

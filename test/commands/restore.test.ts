@@ -186,7 +186,7 @@ describe("a restore of a large backup", () => {
     return going;
   };
 
-  test("if killed, can be run again and blocks other commands until then", async () => {
+  test("if killed, blocks other commands until it is run again", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     going.send("SIGKILL");

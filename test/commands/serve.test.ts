@@ -95,7 +95,7 @@ describe("waypost serve, when it is started", () => {
     expect(lines[0]).toMatch(`Links open at http://default.localhost:${port}. `);
   });
 
-  test("prints where links open if several projects exist", async () => {
+  test("explains where the links of several projects open", async () => {
     const words = ["projects", "create", "--name", "Other", "--subdomain", "other"];
     await run(["keys", "create", "--data", folder.path]);
     expect((await run([...words, "--data", folder.path])).code).toBe(0);
@@ -115,7 +115,7 @@ describe("waypost serve, when it is started", () => {
   test.each([
     [["--host", "0.0.0.0", "--public-url", "http://links.example"], 1],
     [["--host", "0.0.0.0", "--public-url", "https://links.example"], 0],
-  ])("with %j warns %i times that other machines can reach the server", async (words, times) => {
+  ])("given %j, prints %i warnings about unencrypted connections", async (words, times) => {
     await using serving = await startServe(folder.path, words);
     const { stderr } = await serving.stop();
     expect([...stderr.matchAll(open)]).toHaveLength(times);
@@ -132,7 +132,7 @@ describe("waypost serve, when it is started", () => {
 });
 
 describe("waypost serve, when it is stopped", () => {
-  test("finishes running requests and exits with 0", async () => {
+  test("completes the requests in progress and exits with 0", async () => {
     await using serving = await startServe(folder.path);
     const pending = await beginCreate(serving);
     const ended = serving.stop("SIGTERM");
@@ -165,7 +165,7 @@ describe("waypost serve, when it is stopped", () => {
   });
 });
 
-test("a command finds a server that still runs after a newer one has stopped", async () => {
+test("a command finds the older of two servers after the newer one has stopped", async () => {
   await using first = await startServe(folder.path);
   await using second = await startServe(folder.path);
   await second.stop();
@@ -265,7 +265,7 @@ test("waypost --version prints the package version", async () => {
 });
 
 describe("waypost serve in front of a remote server", () => {
-  test("prints the remote server's URL and the file that contains the clients' token", async () => {
+  test("prints the remote server's URL and the path of the clients' token file", async () => {
     await using serving = await startServe(folder.path, [], { env: remote });
     const { places, key: token, stop } = serving;
     const token_file = join(folder.path, "http.token");
@@ -285,7 +285,7 @@ describe("waypost serve in front of a remote server", () => {
     expect(stdout + stderr).not.toContain(token);
   });
 
-  test("prints the token's environment variable and the configured link origin", async () => {
+  test("prints the name of the token's variable and the configured link origin", async () => {
     const known = { WAYPOST_HTTP_TOKEN: "given", WAYPOST_LINK_ORIGIN: "https://go.example" };
     await using serving = await startServe(folder.path, [], { env: { ...remote, ...known } });
     const { places, stop } = serving;

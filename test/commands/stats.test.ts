@@ -30,7 +30,7 @@ openForAll(createFolder, async (opened) => {
 
 const words = (...more: readonly string[]) => ["stats", "--data", folder.path, ...more];
 
-test("waypost stats prints a summary sentence and a bar for each row", async () => {
+test("waypost stats prints a bar for each row and a summary sentence", async () => {
   const { code, stdout, stderr } = await run(words("--by", "link"));
   expect([code, stderr]).toEqual([0, ""]);
   const [sentence, , first, second] = stdout.split("\n");

@@ -144,7 +144,7 @@ describe("with a running server", () => {
     },
   );
 
-  test("waypost tools --probe off still refuses an invalid key for a remote server", async () => {
+  test("waypost tools --probe off refuses an invalid key of a remote server", async () => {
     await using elsewhere = await createFolder();
     const list = (key: string) => {
       const env = { WAYPOST_API_KEY: key, WAYPOST_BASE_URL: serving.places.url };

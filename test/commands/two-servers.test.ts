@@ -27,7 +27,7 @@ describe("two servers with the same data", () => {
     });
   });
 
-  test("use an approval for only one call, even if it was given on the other server", async () => {
+  test("allow one call per approval, whichever server the approval was given on", async () => {
     await using two = await startTwo();
     await using here = await connectTo(two.one);
     await using there = await connectTo(two.other);

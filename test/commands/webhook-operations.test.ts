@@ -87,7 +87,7 @@ test("doctor shows the state of webhook deliveries, or nothing if no webhook exi
   });
 });
 
-test("doctor reports a receiver as an error after several minutes of failures", async () => {
+test("doctor reports an error once a receiver has failed for several minutes", async () => {
   receiver.doing(refuse);
   await serving.call("POST", "/links", { body: { path: "two" } });
   await waitUntil(async () => (await readCounts()).failed === 1);
@@ -167,7 +167,7 @@ test("the console of a stdio session shows that webhooks are not delivered", asy
 });
 
 // Last, as this server cannot deliver.
-test("doctor and the console explain how to allow a webhook's network again", async () => {
+test("doctor and the console explain how to allow a receiver's private network", async () => {
   serving = await startAgain();
   const fault = "the host has no public address";
   change("update deliveries set next_at = 0");
