@@ -40,21 +40,21 @@ describe("a console filter that the API does not support", () => {
     }
   });
 
-  test("is also rejected when changing all matching links", async () => {
+  test("is rejected when it selects the links to change", async () => {
     const chosen = { all: "on", search: "Spring", filter: "colour eq red", way: "delete" };
     const shown = await tab.post("/links/several", { form_token, ...chosen });
     expect([shown.path, shown.status]).toEqual(["/links/several", 422]);
   });
 });
 
-describe("the filtered list of links", () => {
+describe("the breadcrumb on a link's page", () => {
   const list = "filter=name+cont+Spring&sort=name";
   const from = `?from=${encodeURIComponent(list)}`;
   const crumb = `href="/links?${list.replace("&", "&amp;")}"`;
   const shown = { "was.name": "Spring", "was.path": "spring", "was.url": "https://one.example/" };
   const typed = { name: "Spring", path: "spring", url: "https://one.example/", ...shown };
 
-  test("is still linked in the breadcrumb after an edit is saved or cancelled", async () => {
+  test("still links to the filtered list after an edit is saved or cancelled", async () => {
     const { text } = await tab.open(`/links?${list}`);
     expect(text).toContain(`href="/links/${id}${from}"`);
     const page = await tab.open(`/links/${id}${from}`);
@@ -69,7 +69,7 @@ describe("the filtered list of links", () => {
     expect((await tab.submit({})).text).toContain(crumb);
   });
 
-  test("is kept in the breadcrumb after an undo and in the redirect after a deletion", async () => {
+  test("links to the filtered list after an undo, and a deletion redirects there", async () => {
     const { text } = await tab.open(`/links/${id}${from}`);
     const [, change_id = ""] = /name="change_id"\s+value="([^"]+)"/.exec(text) ?? [];
     const back = `/links/${id}${from}`;

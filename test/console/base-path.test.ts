@@ -53,7 +53,7 @@ test("each data folder has its own random base path, which survives a restart", 
   expect(await readFile(join(folder.path, "console-path"), "utf8")).toBe(`${bases[0]}\n`);
 });
 
-test("the console returns 500 and logs how to fix an invalid base path file", async () => {
+test("if the base path file is invalid, the console returns 500 and logs the fix", async () => {
   await using folder = await createFolder();
   await using started = await startServe(folder.path, [], onLoopback);
   const file = join(folder.path, "console-path");

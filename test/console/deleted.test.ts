@@ -71,7 +71,7 @@ test("the bin lists links deleted by REST or a job; a restored app regains its l
   expect(history.replace(/\s+/g, " ")).toContain("Undo: Restored Shop");
 });
 
-test("restoring several links shows a failed link's error and restores the others", async () => {
+test("when several links are restored, an error for one does not stop the others", async () => {
   const [taken, free] = [
     await make("/links", { path: "taken", name: "Taken" }),
     await make("/links", { path: "free" }),

@@ -5,7 +5,7 @@ import { signInAt } from "../support/console.ts";
 
 /** The domain page of the console. The host works only on this machine: no network is used. */
 
-test("the domain page runs its checks on request and lists problems for phones", async () => {
+test("the domain page runs checks on request and lists what keeps apps from opening", async () => {
   await using served = await createServed();
   const { serving } = served;
   const { page, complaints } = await openConsole(serving);

@@ -53,7 +53,7 @@ test("a new link redirects to its destination", async () => {
   expect((await visit("/spring")).headers["location"]).toBe("https://example.com/spring");
 });
 
-test("a changed destination applies to visitors after the user confirms the change", async () => {
+test("visitors are redirected to a new destination once the user has confirmed it", async () => {
   await page.getByLabel("Web address", { exact: true }).fill("https://shop.example/spring");
   await press("button", "Save");
   await untilTitle(/^Point the link "Spring sale" to/);

@@ -172,7 +172,7 @@ test("leaving a form shows a warning only if the form has unsaved changes", asyn
   expect(dialogs).toHaveLength(2);
 });
 
-test("creating a link without a destination needs a confirmation and keeps the input", async () => {
+test("a link without a destination is created only after a confirmation", async () => {
   const { page, complaints } = await open("/links/new", phone);
   const path = "empty";
   await page.getByLabel("Path").fill(path);
@@ -207,7 +207,7 @@ test("changing the options of a preview does not count as an unsaved change", as
   }
 });
 
-test("leaving the confirmation of a missing destination warns if the form has input", async () => {
+test("leaving the confirmation of a new link warns only if the form contains input", async () => {
   const { page } = await open("/links/new");
   const dialogs = watchDialogs(page);
   await press(page, "Create link");

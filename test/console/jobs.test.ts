@@ -109,7 +109,7 @@ test("the start page shows a running job until the job is done", async () => {
   await page.waitForURL("**/jobs/*");
 });
 
-test("a plan that changed after its page was opened is shown again and applied once", async () => {
+test("a plan that changes while its page is open is shown again and applied once", async () => {
   await serving.call("POST", "/links", { body: { path: "twice", name: "Before" } });
   const id = await plan({ operation: "upsert", rows: [{ path: "twice", name: "After" }] });
   const hand = await signInAt(serving);

@@ -131,7 +131,7 @@ describe("the keys page of the console", () => {
   });
 });
 
-test("a client key is created only once per form and is revoked after a confirmation", async () => {
+test("each form creates only one client key, and revoking it needs a confirmation", async () => {
   const tab = await signInAt(serving);
   const { text } = await tab.open("/keys");
   const form_token = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? "";

@@ -33,7 +33,7 @@ function readBackground(): Promise<string> {
   return framed.locator("body").evaluate("getComputedStyle(document.body).backgroundColor");
 }
 
-test("a link's preview adapts to the chosen device, color scheme and saved changes", async () => {
+test("a link's preview reflects saved changes and the chosen device and color scheme", async () => {
   const { id } = await serving.make("/links", { path: "spring", social_title: "Spring" });
   await go(id);
   await framed.getByRole("heading", { name: "Spring" }).waitFor();

@@ -137,7 +137,7 @@ test("the history shows a changed project setting without an undo button", async
   expect(text).not.toContain("Undo: Changed");
 });
 
-test("every projects page returns 404 unless the user signed in with a master key", async () => {
+test("the projects pages return 404 unless the user signed in with a master key", async () => {
   const { id } = await make("Alone", "alone");
   const tab = await signInAt(serving);
   const form_token = await readFormToken(tab);

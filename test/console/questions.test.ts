@@ -98,7 +98,7 @@ test("an expired confirmation changes nothing and is shown again", async () => {
   expect(await readUrl(id)).toBe(led.url);
 });
 
-test("a confirmation is shown again if the link has changed in the meantime", async () => {
+test("a confirmation is shown again if the link changes before the user answers", async () => {
   const id = await plantLink("moved");
   await leadElsewhere(id, "moved");
   await call("PATCH", `/links/${id}`, { social_title: "Theirs" });
@@ -109,7 +109,7 @@ test("a confirmation is shown again if the link has changed in the meantime", as
   expect(await readUrl(id)).toBe(led.url);
 });
 
-test("publishing for the first time does not report the newly saved draft as changed", async () => {
+test("the first publication's confirmation does not mark the draft as changed", async () => {
   await using fresh = await createServed();
   const owner = await signInAt(fresh.serving);
   await owner.open("/template");

@@ -67,7 +67,7 @@ test("the settings page shows the findings of waypost doctor in the same words",
 
 const read = (text: string) => text.replace(/\s+/g, " ").replaceAll("&#39;", "'");
 
-test("the console shows settings and folders only to owner.key and master keys", async () => {
+test("settings and folders are shown only to users with owner.key or a master key", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const make = async (...words: readonly string[]) =>

@@ -102,7 +102,7 @@ test("a signed-out visitor's file upload is rejected before it is read", async (
   expect(accepted).toBeLessThan(fileBytes);
 });
 
-test("a form too long to keep during sign-in keeps its input if resent after sign-in", async () => {
+test("a long form that is resent after signing in is shown with its input", async () => {
   const tab = await signInAt(serving);
   const form_token = await readFormToken(tab);
   await tab.post("/sign-out", { form_token });

@@ -24,7 +24,7 @@ test("the sign-in page passes axe in every color scheme", async () => {
   await lookAtPage(page, "sign-in");
 });
 
-test("the start page explains how to connect, and its Undo button works by keyboard", async () => {
+test("the start page explains how to connect, and Undo works with only the keyboard", async () => {
   await serving.call("POST", "/links", { body: { path: "spring", name: "Spring" } });
   await callTool(serving, "create_link", { path: "made", name: hostile });
   await callTool(serving, "update_link", { id: "spring", name: "Summer" });

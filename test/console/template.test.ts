@@ -198,7 +198,7 @@ describe.each(Object.entries(windows))("the template editor in a %s window", (_,
   });
 });
 
-test("the template editor numbers new lines correctly without CSS field-sizing", async () => {
+test("the template editor numbers lines correctly in browsers without field-sizing", async () => {
   const tab = await openConsole({ places: serving.places, key }, windows.desktop);
   const area = await findText(tab.page, "Body");
   await tab.page.evaluate("document.getElementById('body').style.fieldSizing = 'fixed'");

@@ -52,7 +52,7 @@ function readHidden(text: string, name: string): string {
   return new RegExp(`name="${name}"\\s+value="([^"]+)"`).exec(text)?.[1] ?? "";
 }
 
-test("an approval request on the start page can be approved by keyboard with the PIN", async () => {
+test("a request on the start page can be approved with only the keyboard and the PIN", async () => {
   await askToDelete("doomed");
   const { page, complaints } = await openConsole(serving);
   await pressOnto(page, /^Review$/);

@@ -47,7 +47,7 @@ function make(once: string, url: string, ...events: readonly string[]) {
   return tab.postForm("/webhooks/new", form);
 }
 
-test("a new webhook's secret is shown once, and its test event arrives signed", async () => {
+test("a new webhook's secret is shown only once and signs the test event", async () => {
   const made = await make("once-1", receiver.url, "link.created");
   const secret = /whsec_[A-Za-z0-9+/=]+/.exec(made.text)?.[0] ?? "";
   expect([made.status, made.headers["cache-control"]]).toEqual([200, "no-store"]);
@@ -130,7 +130,7 @@ test("a webhook is revoked after a confirmation, and the history hides its URL",
   expect((await tab.open(`/webhooks/${id}`)).status).toBe(404);
 });
 
-test("webhooks of other projects are hidden, and managers get a 404 for all webhooks", async () => {
+test("webhooks are hidden from users of other projects and from managers", async () => {
   await runJson(inFolder("projects", "create", "--name", "Other", "--subdomain", "other"));
   const url = ["--url", "https://example.com", "--events", "install.matched"];
   const { id } = await runJson(inFolder("webhooks", "create", "--project", "other", ...url));

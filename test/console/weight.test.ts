@@ -106,7 +106,7 @@ describe("the console of a project with a lot of data", () => {
     ["a project", ({ project }: Filled) => `/projects/${project}`],
     ["start", () => "/"],
   ])(
-    'sends at most 60 KB, with at most 12 KB of JavaScript, to a master key for the page "%s"',
+    'sends at most 60 KB, with at most 12 KB of JavaScript, to master-key users for "%s"',
     async (_, write) => {
       await expectLight(await master.open(write(filled), packed));
     },
@@ -119,7 +119,7 @@ describe("the console of a project with a lot of data", () => {
     expect(bytes - gzipSync(fields).byteLength).toBeLessThan(20_000);
   });
 
-  test("sends at most 60 KB, with at most 12 KB of JavaScript, to change 20 links", async () => {
+  test("sends at most 60 KB, 12 KB of it JavaScript, for a form to change 20 links", async () => {
     const { text } = await tab.open("/links");
     const form = new URLSearchParams({ form_token: await readFormToken(tab), way: "" });
     for (const [, path = ""] of text.matchAll(/name="path" value="([^"]+)"/g)) {
