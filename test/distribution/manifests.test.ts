@@ -41,7 +41,7 @@ describe("server.json", () => {
     expect(server.name).toMatch(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
   });
 
-  test("runs the image as a server that only the user's machine can reach", () => {
+  test("publishes the server's port only on the user's machine", () => {
     const [image] = server.packages;
     const runtime = image.runtimeArguments.map(({ name, value }: Argument) => {
       return name === undefined ? value : `${name}=${value}`;
@@ -63,7 +63,7 @@ describe("server.json", () => {
     expect(server.packages[0].environmentVariables).toEqual([mode]);
   });
 
-  test("contains the owner, the image name and the bundle's digest in a release", async () => {
+  test("in a release contains the owner, the image name and the bundle's digest", async () => {
     await using folder = await createUsedFolder();
     const bundle = join(folder.path, "waypost.mcpb");
     await writeFile(bundle, "a bundle");
