@@ -89,10 +89,8 @@ async function sayPlan(plan: Plan, { bulk, owner, signal }: BulkSession, unit: U
   const numbers = countWords.filter(([action]) => counts[action] > 0);
   const summary = numbers.map(([action, words]) => `${counts[action]} ${words}`).join(", ");
   const title = `Plan: ${summary || "no rows"}.`;
-  const facts = isFaulty(plan)
-    ? []
-    : describeScope(plan, await summarizePlan(bulk, plan, owner, { signal }));
-  say(writeQuestion({ title, facts }));
+  const scope = isFaulty(plan) ? undefined : await summarizePlan(bulk, plan, owner, { signal });
+  say(writeQuestion({ title, facts: scope ? describeScope(plan, scope) : [] }));
   for (const text of warnings) say(`warning: ${text}`);
   for (const { field, count, example } of unmapped) {
     const values = count === 1 ? "1 value" : `${count} values`;
@@ -102,8 +100,7 @@ async function sayPlan(plan: Plan, { bulk, owner, signal }: BulkSession, unit: U
   // A plan stores only the first problems of a file, so the other invalid rows are only counted.
   const more = counts.invalid - new Set(problems.map(({ row }) => row)).size;
   if (more > 0) say(`and ${more} more invalid rows`);
-  // If a plan has problems, only its skipped rows are listed. Its planned writes would not help the
-  // user to fix the file.
+  // The planned writes would not help the user to fix a file with problems.
   const listed: readonly PlanAction[] = problems.length === 0 ? writeActions : [];
   for (const action of [...listed, "conflict"] as const) await sayRows(plan, action, bulk, unit);
 }
