@@ -12,7 +12,7 @@ const sampled = ["create", "update", "delete", "conflict", "invalid"] as const;
 const samplesEach = 3;
 const mostSampledCharacters = 200;
 const mostProblems = 50;
-/** If a plan overwrites or deletes more links than this, the user has to type their number. */
+/** A plan that overwrites or deletes more links than this is approved by typing how many. */
 const mostUntyped = 50;
 
 export async function presentPlan(plan: Plan, bulk: Bulk) {

@@ -19,7 +19,7 @@ export type WriteOptions = {
 };
 
 export type ReadSignal = WriteSignal & {
-  /** Registers a function to call when the caller leaves. */
+  /** Registers a function to run when the caller no longer waits. */
   readonly onAbort: (end: () => void) => void;
 };
 

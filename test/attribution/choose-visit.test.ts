@@ -89,7 +89,7 @@ describe("a visit", () => {
     }
   });
 
-  test("matches with low confidence if the install's OS version or calendar differs", () => {
+  test("matches with low confidence if the phone's OS version or calendar setting differs", () => {
     const older = install({ os_version: "17.2.0" });
     expect(choose(older, visit())).toMatchObject({ confidence: "low", score: 90 });
     expect(level(install({ calendar: "buddhist" }), visit())).toBe("low");

@@ -186,7 +186,7 @@ describe("a settings file", () => {
     },
   );
 
-  test("in a project loses the environment variables of Waypost's old entry", async () => {
+  test("of a project does not keep the environment variables of the replaced entry", async () => {
     const project = join(home(), "project");
     const env = { WAYPOST_API_KEY: "planted", WAYPOST_MODE: "full" };
     fill(`project/${file}`, JSON.stringify({ mcpServers: { waypost: { command: "x", env } } }));

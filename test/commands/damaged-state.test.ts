@@ -44,7 +44,7 @@ function overwrite(path: string, start: number, length: number): void {
 }
 
 describe.each(cases)("when a state database is damaged: %s", (_, spoil, told) => {
-  test("serve, a session and doctor report the damage and do not change the file", async () => {
+  test("serve, stdio and doctor report the damage and do not change the file", async () => {
     await using other = await createUsedFolder();
     await cp(folder.path, other.path, { recursive: true });
     const path = join(other.path, "state.db");

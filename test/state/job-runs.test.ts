@@ -166,7 +166,7 @@ describe("concurrent progress records of a job", () => {
     expect(await listStatuses(other.jobs, job)).toEqual(["done", null, null]);
   });
 
-  test("are accepted only from runs that hold their job's lease", async () => {
+  test("are accepted only from the run that holds the job's lease", async () => {
     const { job, first, second } = await startRuns();
     const another = await openJob(three);
     const third = { id: another.id, runner: "one" };

@@ -21,9 +21,9 @@ type KnownClient = {
    */
   readonly noteReply: (reply: QuestionReply, isEnded: boolean) => Promise<boolean>;
   /**
-   * Whether the client answers questions without showing them. `repeated` is the next form for a
-   * client with MCP version 2026-07-28. If the client left the same form unanswered before, it
-   * does not show forms.
+   * Whether the client handles questions without showing them to the user. `repeated` is the form
+   * that a client with MCP version 2026-07-28 would get next. If the client left the same form
+   * unanswered before, we assume that it does not show forms.
    */
   readonly hidesQuestions: (repeated: unknown) => Promise<boolean>;
   /** Records that the client has opened an approval's page, so that it is not opened again. */

@@ -32,7 +32,7 @@ async function startStranger(
 }
 
 describe.concurrent("when another program uses the port", () => {
-  test("a session takes another port and never sends its secret to that program", async () => {
+  test("a stdio process takes another port and never sends that program its secret", async () => {
     await using folder = await createDataFolder();
     await using stranger = await startStranger();
     await using session = openSession({ data: folder.path, port: stranger.port });
@@ -85,7 +85,7 @@ describe.concurrent("when another program uses the port", () => {
     expect(await leave(Date.now())).toBe(200);
   });
 
-  test("a session waits only once for a program that never responds", async () => {
+  test("a stdio process waits only once for a program that never responds", async () => {
     await using folder = await createDataFolder();
     await using stranger = await startStranger(() => undefined);
     await using session = openSession({ data: folder.path, port: stranger.port });
@@ -95,7 +95,7 @@ describe.concurrent("when another program uses the port", () => {
     expect(stranger.received).toHaveLength(1);
   });
 
-  test("a session returns to its configured port once the other program has stopped", async () => {
+  test("a stdio process returns to its configured port once that program has stopped", async () => {
     await using folder = await createDataFolder();
     const stranger = await startStranger((_, response) => void response.writeHead(503).end());
     const own = `http://127.0.0.1:${stranger.port}`;
@@ -182,7 +182,7 @@ describe.concurrent("a listening session", () => {
 });
 
 describe.concurrent("when no process serves the data folder's links", () => {
-  test("a session with WAYPOST_SERVE=off reports that the links do not open", async () => {
+  test("a stdio process with WAYPOST_SERVE=off reports that links do not open", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     const env = { WAYPOST_SERVE: "off" };
@@ -200,7 +200,7 @@ describe.concurrent("when no process serves the data folder's links", () => {
   test.each([
     ["no secret at all", /listener\.key must contain one word/],
     ["guessed", /listener\.key contains no key; move the file away/],
-  ])("a session reports an invalid secret in the data folder: %j", async (secret, message) => {
+  ])("a stdio process reports an invalid secret of its folder: %j", async (secret, message) => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     writeFileSync(join(folder.path, "listener.key"), `${secret}\n`);

@@ -70,7 +70,7 @@ describe.concurrent("a URL shared by serve and two sessions", () => {
   );
 });
 
-test("a gateway does not take over the port of a session that serves links", async () => {
+test("a gateway does not take over the port of a stdio process that serves links", async () => {
   await using folder = await createDataFolder();
   const place = { data: folder.path, port: await findFreePort() };
   const url = `http://127.0.0.1:${place.port}`;

@@ -407,7 +407,7 @@ describe("changing a link's path", () => {
     expect(await readPreview("undo", {})).toContain('"summer" → "spring"');
   });
 
-  test("back with undo needs no approval within ten minutes", async () => {
+  test("needs no approval if undo restores the old path within ten minutes", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     await call("update_link", { id, path: "summer" });
     expect(await readPreview("undo", {})).toBeUndefined();

@@ -40,7 +40,7 @@ describe.each(["v1", "modern"] as const)("a %s client", (era) => {
   });
 });
 
-test("the view of preview_template can be read only if the tool is available", async () => {
+test("the UI resource of preview_template exists only if the tool is available", async () => {
   await using stage = await open();
   const { contents } = await stage.client.readResource({ uri: view });
   expect(contents).toMatchObject([{ uri: view, text: expect.stringContaining("<html") }]);

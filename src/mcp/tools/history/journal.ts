@@ -30,7 +30,7 @@ const { links, shortLinks } = contract;
 /** The page template's ID in the history. Template versions have IDs of their own. */
 export const templateId = "page_template";
 
-/** A change to record. `effects` are its side effects, such as links that lose a deleted app. */
+/** A change to record. `effects` are its side effects on other records. */
 type NewChange = ChangeTarget & {
   readonly effects: readonly Effect[];
   readonly note?: string | undefined;
