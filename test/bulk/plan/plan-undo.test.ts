@@ -144,7 +144,7 @@ describe("a bulk plan", () => {
     const made = await plan("upsert", [{ path: "a" }, { path: "b" }]);
     const job = await state.jobs.open(made);
     now += 72 * hour_ms;
-    await apply(await plan("upsert", [{ path: "c" }]));
+    await state.removeEnded();
     const known = await bulk.findPlan(made.id, owner);
     expect(known).toEqual(made);
     expect(await apply(known ?? made)).toMatchObject({ id: job.id, counts: { done: 2 } });
@@ -153,7 +153,7 @@ describe("a bulk plan", () => {
   test("that was never applied is deleted after it expires", async () => {
     const made = await plan("upsert", [{ path: "a" }]);
     now += 2 * hour_ms;
-    await plan("upsert", [{ path: "b" }]);
+    await state.removeEnded();
     expect(await bulk.findPlan(made.id, owner)).toBeUndefined();
     expect(await bulk.listRows(made, { limit: 9 })).toEqual([]);
   });
