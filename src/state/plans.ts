@@ -131,6 +131,8 @@ const lasts_ms = 60 * 60_000;
 /** How long drafts are kept. A draft is left behind only if its process dies. */
 const draftLasts_ms = 24 * lasts_ms;
 /** How long a job can be resumed or undone. */
+/** How long an expired plan is kept, so that a call can report that the plan has expired. */
+const expiredLasts_ms = lasts_ms;
 const jobsLast_ms = 30 * 24 * 60 * 60_000;
 /** The maximum number of unapplied plans per key, to limit a key's use of storage. */
 const mostIdle = 20;
@@ -243,7 +245,9 @@ async function savePlan(
 
 /** Deletes expired plans, old jobs and abandoned drafts. */
 async function dropEnded(sql: Sql<StateTables>, now: number): Promise<void> {
-  const ended = selectIdle(sql.db).where("expires_at", "<=", now).orderBy("expires_at");
+  // Until then, applying an expired plan fails with `plan_changed` instead of `not_found`.
+  const forgotten_at = now - expiredLasts_ms;
+  const ended = selectIdle(sql.db).where("expires_at", "<=", forgotten_at).orderBy("expires_at");
   const old = selectOldJobs(sql.db, now).select("plan_id as id").orderBy("updated_at");
   const plans = await ended.limit(mostDropped).execute();
   plans.push(...(await old.limit(mostDropped).execute()));

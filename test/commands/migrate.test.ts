@@ -212,7 +212,7 @@ describe("a migration of a large folder", () => {
     await untilBegun(other.path);
     const late = await run(["keys", "create", "--data", source]);
     expect(late).toMatchObject({ stdout: "" });
-    expect(late.stderr).toMatch(/keeps the data folder busy|was moved to/);
+    expect(late.stderr).toMatch(/is using the data folder|was moved to/);
     expect(await going.finished).toMatchObject({ code: 0 });
   });
 });

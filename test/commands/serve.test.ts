@@ -167,6 +167,10 @@ describe("waypost serve, when it is stopped", () => {
 
 test("a command finds the older of two servers after the newer one has stopped", async () => {
   await using first = await startServe(folder.path);
+  // An earlier version stored only one place.
+  const note = join(folder.path, "listener.json");
+  const [place] = JSON.parse(readFileSync(note, "utf8"));
+  writeFileSync(note, JSON.stringify(place));
   await using second = await startServe(folder.path);
   await second.stop();
   const words = ["webhooks", "create", "--data", folder.path, "--url", "https://hooks.example/"];

@@ -82,11 +82,10 @@ async function askListener(
 }
 
 export async function findStatement(config: Config): Promise<Statement | undefined> {
-  for (const place of [...readServedPlaces(config.data), config]) {
-    const found = await askListener("ask", place, config.data);
-    if (typeof found === "object") return found;
-  }
-  return undefined;
+  const places = [...readServedPlaces(config.data), config];
+  const holders = await Promise.all(places.map((place) => askListener("ask", place, config.data)));
+  const found = holders.filter((holder) => typeof holder === "object");
+  return found.find(({ kind }) => kind === "serve") ?? found[0];
 }
 
 type ServedPlace = Pick<Config, "host" | "port">;
@@ -101,7 +100,8 @@ export function noteServedPlace(data: string, place: ServedPlace): void {
 /** Lists where `serve` listened, newest first. Each process must still sign a response. */
 function readServedPlaces(data: string): readonly ServedPlace[] {
   try {
-    return JSON.parse(readFileSync(join(data, noteFile), "utf8"));
+    // Earlier versions stored only one place.
+    return [JSON.parse(readFileSync(join(data, noteFile), "utf8"))].flat();
   } catch {
     return [];
   }

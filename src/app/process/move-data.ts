@@ -19,6 +19,7 @@ import { readMarks, type KnownDatabase } from "../../sql/migrate.ts";
 import { readUnchanged } from "../../sql/sqlite-file.ts";
 import { inUse, lockSqlite } from "../../sql/sqlite.ts";
 import type { Sql } from "../../sql/sql.ts";
+import { storeDatabase } from "../../store/tables.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 import { findIncomplete } from "../data/data-folder.ts";
 import { refuseOtherVersions } from "./embedded.ts";
@@ -139,8 +140,11 @@ async function findCopies(
         : await withPostgres(url, (target) => readMarks(target.db, table));
     const found = await findCopy({ copied: known, source, from: db }, marks);
     if (found === undefined) return undefined;
-    const check = (target: Sql<unknown>) => requireUnchanged(target, found);
-    await (url === undefined ? withFile(place.data, known, check) : withPostgres(url, check));
+    // The state's tables also change when a command only looks at the copy.
+    if (known.file === storeDatabase.file) {
+      const check = (target: Sql<unknown>) => requireUnchanged(target, found);
+      await (url === undefined ? withFile(place.data, known, check) : withPostgres(url, check));
+    }
     counts.push(...found);
   }
   return counts.length === 0 ? undefined : counts;

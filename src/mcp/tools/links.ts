@@ -153,13 +153,17 @@ async function readShortened(given: string, call: ToolCall, { tool }: Endpoint):
 }
 
 /** Converts the URL of a link to the link's path. Leaves a path unchanged. */
-async function readPath(given: string, call: ToolCall, { tool }: Endpoint): Promise<string> {
+async function readPath(given: string, call: ToolCall, endpoint: Endpoint): Promise<string> {
+  const { tool } = endpoint;
   const address = readAddress(given, call);
   if (address?.isOurs === true) {
+    // A trailing slash of a URL is rarely part of the path.
+    const ownPath = address.path.replace(/\/$/, "");
+    // The service generates the path of a link that is created without one.
+    if (ownPath === "" && endpoint === links.create) return ownPath;
     const rows = (await readIfAllowed(() => findLink(given, call))) ?? [];
     const [only] = rows;
-    // A trailing slash of a URL is rarely part of the path.
-    const path = rows.length === 1 && only ? readPathOf(only) : address.path.replace(/\/$/, "");
+    const path = rows.length === 1 && only ? readPathOf(only) : ownPath;
     return requirePath(path, { tool, field: "path", what: "path" });
   }
   if (!isWholeAddress(given)) return given;

@@ -192,7 +192,7 @@ async function listContaining(
 async function listAll(kind: ResourceKind, call: LookupCall): Promise<readonly JsonObject[]> {
   const { name, show, index } = kind;
   const member = appMembers.find((each) => each === name);
-  if (member === undefined) return listProjects(call);
+  if (member === undefined) return listProjects(call, show.tool);
   try {
     return (await call.apps.requireList(member)).rows;
   } catch (error) {
@@ -201,14 +201,15 @@ async function listAll(kind: ResourceKind, call: LookupCall): Promise<readonly J
 }
 
 /** Reads every page, because the API has no filters for projects. */
-export async function listProjects({
-  callApi,
-}: Pick<ToolCall, "callApi">): Promise<readonly JsonObject[]> {
+export async function listProjects(
+  { callApi }: Pick<ToolCall, "callApi">,
+  tool: string,
+): Promise<readonly JsonObject[]> {
   const { index } = contract.projects;
   try {
     return await readProjects((input) => callApi(index, input));
   } catch (error) {
-    throw refuseSearch(index, explainEnd({ tool: index.tool, endpoint: index }, error));
+    throw refuseSearch(index, explainEnd({ tool, endpoint: index }, error));
   }
 }
 

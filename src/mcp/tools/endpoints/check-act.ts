@@ -129,7 +129,7 @@ async function listIdsWithValue(
 ): Promise<readonly unknown[]> {
   if (kind.name === "link") return listAtPath(normalizeForSearch(value), call);
   if (kind.name !== "project") return listIds([(await findRecord(kind, value, call)) ?? {}]);
-  const rows = await listProjects(call);
+  const rows = await listProjects(call, kind.index.tool);
   return listIds(rows.filter((row) => normalizeHost(row[field]) === normalizeHost(value)));
 }
 

@@ -165,6 +165,8 @@ test.each([
   const { structured } = await other.callTool(tool, args());
   const message = `the path of this link is unknown; pass the link's ${what}`;
   expect(structured.error).toMatchObject({ code: "invalid_arguments", message });
+  const created = (await stage.callTool("create_link", { path: `${linkHost}/` })).structured;
+  expect(created).toMatchObject({ link: { path: expect.stringMatching(/./) } });
 });
 
 test("get_link finds a link only by its UUID if the key may not list links", async () => {
