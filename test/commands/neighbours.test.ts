@@ -52,7 +52,7 @@ describe("a missing data folder", () => {
   });
 
   test.each(["", ",", " , "])(
-    "gets no key from waypost keys create if the list of scopes is empty: %j",
+    "is not filled by waypost keys create if the list of scopes is empty: %j",
     async (scopes) => {
       await using folder = await createFolder();
       const words = ["keys", "create", "--scopes", scopes, "--data", folder.path];

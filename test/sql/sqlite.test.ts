@@ -124,7 +124,7 @@ describe("a SQLite file", () => {
     expect(readFileSync(path).toString("latin1", 68, 72)).toBe("WAYP");
   });
 
-  test("uses a write-ahead log for reads and writes, and Waypost syncs the log", async () => {
+  test("is opened in WAL mode by both readers and the writer", async () => {
     await using store = await openStored();
     // durability.test.ts shows that each commit is synced before its response.
     expect(await readPragmas(store.db)).toEqual(["wal", 1, 0, 1]);

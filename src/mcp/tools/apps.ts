@@ -32,7 +32,7 @@ export type NewApp = { readonly kind: ResourceKind; readonly fields: JsonObject 
 type ChosenApps = {
   readonly registered: NewApp[];
   readonly chosen: JsonObject[];
-  /** The kinds of the selected apps whose ID does not exist. */
+  /** The kinds of apps whose given ID does not exist. */
   readonly missing: ResourceKind[];
 };
 

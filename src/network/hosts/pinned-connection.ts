@@ -89,7 +89,7 @@ export function sendPinned(
   });
 }
 
-/** Returns a signal that aborts when the caller's signal aborts or the time is over. */
+/** Returns a signal that aborts when the caller's signal aborts or the time limit is reached. */
 export function limitTime(outer: AbortSignal, most_ms: number, setAlarm: SetAlarm) {
   const over = new AbortController();
   const stop = setAlarm(most_ms, () => over.abort());

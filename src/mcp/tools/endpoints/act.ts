@@ -30,7 +30,7 @@ export type Act = PlannedWrite & {
   readonly id: string | undefined;
   readonly registered: readonly NewApp[];
   readonly chosenApps: readonly unknown[];
-  /** The kinds of the selected apps whose ID does not exist. */
+  /** The kinds of apps whose given ID does not exist. */
   readonly missing: readonly ResourceKind[];
   /** The links that a deletion affects. */
   readonly affected?: AffectedLinks | undefined;
