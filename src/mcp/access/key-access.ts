@@ -188,7 +188,7 @@ export function requireRight(
 
 type DeniedState = AccessState & { readonly state: "denied" };
 
-/** Returns the API's own error, or names the operator's setting that denies the call. */
+/** Returns the API's own error, or the error for a call that WAYPOST_SCOPES denies. */
 export function refuseDenied(asked: FailedCall, { reason, isDeclared }: DeniedState): unknown {
   if (isDeclared !== true) return explainEnd(asked, unauthorized(reason));
   const next =

@@ -110,7 +110,7 @@ export type KeyContextOptions = SharedContext &
 export type VisibleListeners = {
   /** Called after Waypost has learned that the key's access has changed. */
   readonly onChange: () => void;
-  /** Called when a client reads the tool list, or access changes before the first read. */
+  /** Called when a client reads the tool list, and on access changes before the first read. */
   readonly onListed: () => void;
 };
 
@@ -153,7 +153,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
       onListed();
     },
     key_print,
-    // Only the embedded service is certain to use UUIDs.
+    // Only the embedded service checks preconditions, and its IDs are always UUIDs.
     takesAnyId: !options.checksConditions,
     get realm() {
       return readRealm();
@@ -200,7 +200,7 @@ function createCall({
 }: CallParts): Client["call"] {
   return async (endpoint, input, signal, asked) => {
     const { effect, body } = endpoint;
-    // A write adds URLs only with its body.
+    // Only the body of a write can add URLs.
     const addsAddresses = effect !== "read" && body !== undefined;
     if (addsAddresses) requireAllowed(endpoint, input as JsonObject, asked?.condition);
     if (!access.canLearn()) return send(endpoint, input, signal, asked);

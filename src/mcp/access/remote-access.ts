@@ -27,7 +27,7 @@ export type LearnedAccess = {
    * rejects every call of the endpoint, whatever its fields.
    */
   readonly noteRefused: (endpoint: Endpoint, message: string, isPlain?: boolean) => void;
-  /** Forgets the denials of endpoints not in `others`, because the key's rights have changed. */
+  /** Forgets denials of endpoints outside `others`, because the key's rights have changed. */
   readonly doubtDenials: (others: readonly Endpoint[]) => void;
   /** Loads what other processes have learned. Runs only once. */
   readonly recall: () => Promise<void>;
@@ -100,8 +100,8 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
     findImplied: (endpoint) => findImpliedIn(list("denied"), list("granted"), endpoint)?.known,
     listKinds: () => {
       const denied = list("denied").filter(({ endpoint }) => endpoint.auth === "project");
-      // Only list endpoints prove the key's kind. Other endpoints count as granted even after a 404
-      // for an unknown ID, but that 404 may have another cause.
+      // Only a list endpoint proves the key's kind. Other endpoints count as granted even after a
+      // 404, which a server may return to any key.
       const lists = list("granted").filter(({ endpoint }) => endpoint.list !== undefined);
       return new Set([...lists, ...denied].map(({ endpoint }) => endpoint.auth));
     },
@@ -115,7 +115,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
       const cause = readCause(message);
       const isGeneral = isPlain || refusesAll(endpoint, cause, message);
       if (rightsCauses.has(cause) && isGeneral) return learn(endpoint, "denied", message);
-      // A tool that has worked stays granted after a single rejected call.
+      // Any other rejection changes a known state only if the key itself is invalid.
       if (cause === "key_invalid" || !isDecided(endpoint)) learn(endpoint, "open", message);
     },
     doubtDenials: (others) => {
@@ -345,7 +345,7 @@ async function send(
     if (!(error instanceof CallFailure)) throw error;
     const { code, message, facts } = error;
     if (code === "bad_response") learned.noteSettled(endpoint, message);
-    // After a 503 with a retry delay, a later probe may succeed.
+    // After any other failure, or a 503 with a retry delay, a later probe may succeed.
     if (code !== "overloaded" || facts.retry_after_s !== undefined) return;
     learned.noteSettled(endpoint, describeProbe(message));
   }

@@ -148,7 +148,7 @@ function renderApprove({ question: { button = "Approve", destroys = false } }: Q
   return `<button name="decision" value="approve" class="${look}">${escapeText(button)}</button>`;
 }
 
-/** The PIN and row count that a user types to approve. */
+/** Renders the inputs that approving requires: the row count and the PIN. */
 function renderFields({ question: { count }, tries }: QuestionPage): string {
   const number =
     count === undefined

@@ -11,7 +11,7 @@ import { limitUnanswered } from "../../network/limit-unanswered.ts";
 export type PageListener = {
   /** Starts serving an approval's page and returns its URL. */
   readonly open: (path: string, id: string) => Promise<string>;
-  /** Stops serving an approval that is no longer pending. */
+  /** Stops serving the page of an approval that is no longer pending. */
   readonly release: (id: string) => void;
   readonly close: () => void;
 };

@@ -77,7 +77,7 @@ export type Fact = {
   /** The exact URL that visitors are redirected to. */
   | { readonly kind: "address"; readonly address: string }
   | { readonly kind: "lines"; readonly lines: readonly Line[] }
-  /** The changes in a text with surrounding lines. The approval page shows them collapsed. */
+  /** Changes in a text, with the lines around them. The approval page shows them collapsed. */
   | { readonly kind: "diff"; readonly hunks: readonly Hunk[] }
   | { readonly kind: "list"; readonly items: readonly string[] }
 );

@@ -163,7 +163,7 @@ async function askLegacy(
   } catch (error) {
     const code = error instanceof ProtocolError ? error.code : undefined;
     const failure = code === timeoutCode ? "timeout" : "error";
-    // A broken connection or our own timeout does not show that the client cannot show questions.
+    // A broken connection or our own timeout does not mean that the client cannot show questions.
     const isClients = signal.aborted || code !== undefined;
     return { to, token, said: undefined, ...(isClients && { failure }) };
   }

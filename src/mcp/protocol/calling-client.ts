@@ -24,7 +24,7 @@ type RequestEnvelope = {
 
 export function readCaller(
   server: Server,
-  // The SDK has validated the envelope, but its types lack these properties.
+  // The SDK validates these properties of the envelope, but omits them from its types.
   envelope: (ServerContext["mcpReq"]["envelope"] & RequestEnvelope) | undefined,
 ): CallingClient {
   if (envelope === undefined) {

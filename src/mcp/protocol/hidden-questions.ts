@@ -61,7 +61,7 @@ type MemoryOptions = {
 };
 
 export function createClientMemory({ clock, openState }: MemoryOptions): ClientMemory {
-  /** The time of each event by its name, such as `answered` with an approval's ID. Newest last. */
+  /** Events by name, such as `answered` plus an approval's ID, with their times. Newest last. */
   const notes = new Map<string, { readonly at: number; readonly token: string }>();
 
   function note(name: string, token = ""): void {

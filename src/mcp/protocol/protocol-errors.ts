@@ -29,7 +29,7 @@ export function createErrorHider(report: (error: unknown) => string): HideErrors
 }
 
 /**
- * Explains a database outage during a request that is safe to repeat and may have taken effect.
+ * Explains a database outage during a request that may have taken effect but is safe to repeat.
  * Returns other errors unchanged.
  */
 export function explainActed(method: string, error: unknown): unknown {

@@ -152,7 +152,7 @@ function serveTasks(server: Server, options: ServerOptions, hideErrors: HideErro
     "tasks/get": async (job) => {
       const task = describeTask(job);
       if (task.status !== "completed") return task;
-      // The same result as that of a call that waits for the job.
+      // A call that waits for the job returns the same result.
       return { ...task, result: toCallResult({ job: await showJobPage(job, bulk) }) };
     },
     "tasks/cancel": async (job) => {

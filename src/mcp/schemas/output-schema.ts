@@ -13,7 +13,7 @@ const writeMembers = createWriter(({ jsonSchema }) => {
 
 /**
  * Builds the JSON Schema of a tool's result, including errors, because clients discard fields
- * outside the schema. It is short, because each tool sends its own copy.
+ * outside the schema. It is short, because the tool list contains such a schema for every tool.
  */
 export function buildOutputSchema(result: ToolFields): JsonObject {
   const names = Object.keys(result);

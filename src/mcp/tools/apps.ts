@@ -37,8 +37,8 @@ type ChosenApps = {
 };
 
 /**
- * Replaces the identifier of each app in a link's fields with the app's ID. With an identifier, the
- * API would register the app again, without approval, if the app was deleted before the write.
+ * Replaces each app's identifier in a link's fields with the app's ID. If the app is deleted before
+ * the write, an identifier would register it again without approval.
  */
 export async function settleApps(
   input: JsonObject,

@@ -260,7 +260,7 @@ async function readWithin(
     }
     return true;
   });
-  // Rethrows the error if nothing was read, because there is no partial result.
+  // If time runs out after some links were read, the result is partial. Other errors are rethrown.
   const isWhole = await reading.catch((error: unknown) => {
     if (count === 0 || !inTime.isTimeUp(error)) throw error;
     return false;

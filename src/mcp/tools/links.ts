@@ -118,7 +118,7 @@ const namedArguments: readonly (readonly [Endpoint, string, ReadNamedArgument])[
   [links.update, "path", readPath],
 ];
 
-/** Whether arguments of the endpoint's tool, other than its own ID, may be names. */
+/** Whether an argument of the endpoint's tool, other than `id`, identifies a link. */
 export function takesNames(endpoint: Endpoint): boolean {
   return namedArguments.some(([known]) => known === endpoint);
 }
@@ -172,7 +172,7 @@ async function readPath(given: string, call: ToolCall, endpoint: Endpoint): Prom
 
 type PathArgument = Readonly<Record<"tool" | "field" | "what", string>>;
 
-/** Rejects a path that the server did not return. An empty path would mean another link. */
+/** Throws if the path is unknown, and thus empty. An empty path would mean another link. */
 function requirePath(path: string, { tool, field, what }: PathArgument): string {
   if (path !== "") return path;
   const message = `the path of this link is unknown; pass the link's ${what} as ${field}`;

@@ -48,7 +48,7 @@ export async function presentRead(
   return presentBody(endpoint, body, { linkHost, apps, asked });
 }
 
-/** Reads the apps of the records that are links and have an app. */
+/** Reads the apps of links. Other records have no apps. */
 async function readAppsIn(
   { name }: ResourceKind,
   records: readonly JsonObject[],
@@ -107,7 +107,7 @@ function pickNames({ names }: ResourceKind, record: JsonObject): JsonObject {
 
 /** A prepared write, which a user may have to approve. */
 export type PreparedAct<Result> = Omit<ApprovalRequest, "question"> & {
-  /** The endpoints that the write calls. Their rate limits are checked before a user is asked. */
+  /** The endpoints called by the write. Their rate limits are checked before a user is asked. */
   readonly endpoints: readonly Endpoint[];
   /** When to ask a user: always, after many unapproved overwrites by the key, or never. */
   readonly approval: "always" | "after_many" | "never";

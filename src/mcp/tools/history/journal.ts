@@ -90,8 +90,8 @@ export async function journal(
       done.push(...own);
       outcome = rest;
     } catch (error) {
-      // The request succeeded, so the history keeps the effect recorded before it was sent.
       if (index < steps.length - 1 || isUndo) throw error;
+      // All requests succeeded, and the history keeps the intended effect of the last one.
       report(error);
       return { change, bodies };
     }

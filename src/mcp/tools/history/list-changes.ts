@@ -66,7 +66,7 @@ async function listChanges(
   };
 }
 
-/** Shows a job's current progress as the name of its change. */
+/** Replaces the name of a job's change with a description of the job's progress. */
 async function nameJob(change: Change, keyContext: KeyContext): Promise<Change> {
   if (change.kind !== "job" || change.target_id === null) return change;
   const job = await keyContext.bulk.findJob(change.target_id, keyContext);

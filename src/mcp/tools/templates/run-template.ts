@@ -202,7 +202,7 @@ async function adviseStarterIfMissing<Text>(
   });
 }
 
-/** Reads the draft. Unlike `readState`, throws all errors. */
+/** Reads the draft. Unlike `readState`, throws if the draft cannot be read. */
 async function askDraft(call: ToolCall) {
   if (!isSaveOffered(call)) throw refuseDraft();
   await call.callApi(versions, {});

@@ -63,7 +63,7 @@ export async function readLive(
   return isRead ? null : undefined;
 }
 
-/** Whether the response did not come from the API, such as an error page for unknown URLs. */
+/** Whether the server sent something other than an API response, such as an error page. */
 function isForeignResponse(error: unknown): boolean {
   return error instanceof ToolFailure && error.failure.code === "bad_response";
 }
@@ -136,7 +136,7 @@ export async function refuseUnpublishable(
   try {
     await callApiFree(preview, text);
   } catch (error) {
-    // For other errors of the preview, publishing may still succeed.
+    // If the preview fails for another reason, publishing may still succeed.
     if (error instanceof ToolFailure && error.failure.code !== "validation_failed") return;
     throw error;
   }

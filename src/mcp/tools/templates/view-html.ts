@@ -44,7 +44,7 @@ const markup = `
 <p id="state" role="status">Waiting for the page…</p>
 `;
 
-/** Plain JavaScript for old browsers, because no build step compiles it. */
+/** Plain JavaScript that old browsers can run, because no build step compiles it. */
 const script = `
 "use strict";
 const find = (name) => document.getElementById(name);

@@ -20,8 +20,8 @@ import type { RpcId } from "../messages.ts";
 
 /**
  * Answers calls to read-only tools without the SDK, whose validation takes longer than the call
- * itself. A call is answered here only if the SDK has accepted a call that differed at most in its
- * ID, tool and arguments.
+ * itself. The SDK must have accepted an earlier call that was identical except for its ID, tool and
+ * arguments.
  */
 export type FastCalls = {
   /** Remembers a call that the SDK has accepted. */
