@@ -56,7 +56,7 @@ export function runTask(
 ): Promise<void> {
   const { kind, project_id: projectId, subject } = task;
   const runBatch = async (db: Db) => {
-    // The task may be cancelled: restoring an app cancels the task that detaches it from its links.
+    // The task may have been cancelled: restoring an app cancels the task that detaches its links.
     const isLast = !(await isQueued(db, task)) || (await work[kind]({ db, projectId }, subject));
     if (isLast) await dropTask(db, task);
     return isLast;

@@ -59,8 +59,8 @@ export function createCache<Value>(
         while (weight + weigh(value) > limit && entries.size > 0) passOldest();
         return add(key, value);
       }
-      // Update the entry in place. Deleting and adding it again would make `line` keep the map's
-      // old tables in memory.
+      // Update the entry in place. Deleting and adding it again would use more memory each time,
+      // because the iterator `line` keeps the map's old tables.
       weight += weigh(value) - weigh(known.value);
       known.value = value;
       known.isUsed = true;

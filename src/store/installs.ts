@@ -10,7 +10,7 @@ import type { Db, DeferredVisitTable, Tables, Tenant } from "./tables.ts";
  * matched an install is kept for at least a minute, so that the app can retry its request.
  */
 
-/** Returns the latest valid expiry. A later one was stored before the clock was set back. */
+/** Returns the latest plausible expiry. A later one means that the clock was set back. */
 export function findLatestEnd(now: number): number {
   return now + limits.deferred_visit_ms + mostSkew_ms;
 }
@@ -138,7 +138,7 @@ export async function takeVisit(
   if (numUpdatedRows === 0n) return false;
   if (isNamed) return true;
   const alike = use.where("link_id", "=", link_id).where("whole", "=", whole);
-  // `whole` implies the IP address, but only this condition lets the database use the index.
+  // `whole` already includes the IP address. This condition only lets the database use an index.
   await alike.where("address", "=", address).execute();
   return true;
 }

@@ -174,7 +174,7 @@ export function readOtherCounts(
   return others.where("process", "<>", process).where("ends_at", ">", now).execute();
 }
 
-/** Deletes ended counts, and counts that end after `latest` because the clock was set back. */
+/** Deletes counts whose window has ended, or ends after `latest` because a clock was set back. */
 export async function dropEndedCounts(
   { write }: Pick<Sql<Tables>, "write">,
   now: number,

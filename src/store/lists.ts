@@ -255,7 +255,7 @@ function appTextToSql(test: Test, { text, otherwise }: AppColumn): Expression {
 
 function addressTestToSql({ value }: Test, { addressesOf }: AddressColumn): Expression {
   const addresses = [value].flat().filter((item) => typeof item === "string");
-  // The index on ids needs the project's id, which `withoutIndex` may hide in `ownRows`.
+  // Repeats the project's id for the index on ids, because `withoutIndex` may wrap `ownRows`.
   return sql<SqlBool>`(links.project_id = ${addressesOf} and links.id in (
     select link_id from addresses
     where project_id = ${addressesOf} and address in (${sql.join(addresses)})
@@ -282,7 +282,7 @@ function compareText(test: Test, column: TextColumn): Expression {
     return column.contains?.(fold(value)) ?? likeContains(folded, fold(value));
   }
   if (condition === "start" && typeof value === "string") return startsWith(folded, fold(value));
-  // A string and its case-folded form are null together. Only the case-folded form is indexed.
+  // The case-folded column is null whenever the text is null, and it has an index.
   if (condition === "null" || condition === "present") return plainTestToSql(test, folded);
   return plainTestToSql(test, raw);
 }

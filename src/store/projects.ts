@@ -229,7 +229,7 @@ const selectTally = prepareQuery((db) =>
     .where("project_id", "=", ""),
 );
 
-/** Whether a write of the link must update the index. Later ids are left to the background task. */
+/** Whether a write to the link must update the index. If not, a background task does so later. */
 export function isIndexed({ indexed_to }: Tally, linkId: string): boolean {
   return indexed_to !== null && linkId <= indexed_to;
 }

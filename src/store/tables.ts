@@ -101,7 +101,7 @@ export const tables = {
     value: text,
     event: textOf<VisitEvent>(),
     visits: integer,
-    // Visits per hour of the day; null for no visits. Always null in rows of months.
+    // Visits per hour of the day; null for no visits. Always null in rows for whole months.
     ...all(orNull(integer), ...hourColumns),
   },
   /** Deleted links and apps, in a separate table so that other queries need not skip them. */
@@ -359,8 +359,8 @@ const indexes: readonly string[] = [
   "create index links_path on links (project_id, path_lc, created_at, id)",
   "create index links_name on links (project_id, name_lc, created_at, id)",
   "create index links_clicks on links (project_id, clicks, created_at, id)",
-  // This must be the last index on all links. If no index fits a filter, SQLite scans the newest
-  // index. In this index, rows are in the same order as in the file, so the scan is much faster.
+  // This must be the last index on `links` without a condition. If no index fits a filter, SQLite
+  // scans the newest such index. This one is in the order of the file, so the scan is much faster.
   "create index links_created on links (project_id, created_at, id)",
   `create index links_short on links (project_id, shortened_path_lc)
     where shortened_path_lc is not null`,
@@ -449,7 +449,7 @@ async function tryStatement(db: Kysely<unknown>, statement: string): Promise<boo
   }
 }
 
-/** Tables that are not copied: two whose rows soon expire, and the key for hashes in those rows. */
+/** Tables that are not copied: two whose rows soon expire, and the one with their secret key. */
 const left: readonly string[] = ["request_counts", "deferred_visits", "store_secrets"];
 /** Columns that are not copied, because the new database fills them itself. */
 const leaves: Readonly<Record<string, readonly string[]>> = {

@@ -91,7 +91,7 @@ async function indexStep(tenant: Tenant, indexedTo: string): Promise<string> {
   return next.length < stepRows ? wholeIndex : last;
 }
 
-/** Indexes a written link. */
+/** Adds a link to the index. Must run after the link is created or changed. */
 export async function indexLink(tenant: Tenant, id: string): Promise<void> {
   await fillIndex(tenant, sql`id = ${id}`);
 }

@@ -209,7 +209,7 @@ function prepareAdding(
 
 const mostOfLink = 100;
 const mostOfProject = 1000;
-/** A statement lists every host that it removes, so their number is limited. */
+/** The maximum number of hosts that one statement removes, because it lists each of them. */
 const mostRemoved = 5000;
 
 /**
@@ -316,7 +316,7 @@ type HourRow = { readonly first_day: number; readonly event: VisitEvent } & {
   readonly [Column in HourColumn]: number | null;
 };
 
-/** Sums visits by a property's value. The most common value is not stored: it gets the rest. */
+/** Sums visits by a property's value. The sum of the most common value is derived from `total`. */
 export async function readByValue(
   tenant: Tenant,
   fact: VisitFact,

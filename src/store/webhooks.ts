@@ -139,7 +139,7 @@ export async function listDueWebhooks(db: Db, now: number, limit: number) {
   return rows;
 }
 
-/** Longer than an attempt and its two writes take, even if processes' clocks differ by seconds. */
+/** A claim outlasts an attempt and its writes, even if processes' clocks differ by seconds. */
 const claim_ms = 30_000;
 
 /**
