@@ -48,8 +48,8 @@ export function openDatabase(path: string, { readOnly = false } = {}): Database 
 }
 
 /**
- * Defines the SQL function `is_awaited`, which ends a statement by throwing once the statement's
- * caller has left (see `whileAwaited`). Neither driver can interrupt a statement.
+ * Defines the SQL function `is_awaited`, which throws once the caller no longer waits for the
+ * statement (see `whileAwaited`). Neither driver has another way to interrupt a statement.
  */
 export function defineIsAwaited(database: Database, isAwaited: () => boolean): void {
   database.function("is_awaited", () => {

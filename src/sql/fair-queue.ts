@@ -7,7 +7,7 @@ import type { ReadSignal } from "./sql.ts";
  * projects.
  */
 export type FairQueue = {
-  /** Runs a task. If the caller leaves, the promise rejects, but a started task continues. */
+  /** Runs a task. If the caller gives up, the promise rejects, but a started task continues. */
   readonly run: <Result>(
     work: () => Promise<Result>,
     options: { readonly line: string; readonly signal?: ReadSignal },

@@ -157,9 +157,9 @@ export const longestPause_ms = 2;
 const longestWait_ms = 5_000;
 
 /**
- * Retries until SQLite's write lock is free, the caller has left, or the time limit is reached. The
- * pauses are random, because SQLite has no queue for this lock and the driver must not block the
- * thread.
+ * Retries until SQLite's write lock is free, the caller stops waiting, or the time limit is
+ * reached. The pauses are random, because SQLite has no queue for this lock and the driver must not
+ * block the thread.
  */
 export async function retryWhileBusy<Result>(
   attempt: () => Result | Promise<Result>,

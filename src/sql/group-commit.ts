@@ -5,13 +5,13 @@ import type { WriteOptions, WriteSignal } from "./sql.ts";
 /**
  * Commits concurrent writes as a group, with one transaction and one sync to disk. Each writer has
  * a savepoint, so a failed writer undoes only its own work. All callers get their results once the
- * group is on disk. Errors wait too, because another write of the group may have caused them. The
- * next group does not wait for the sync.
+ * group is on disk. Failed writers wait too, because another write of the group may have caused the
+ * error. The next group does not wait for the sync.
  */
 
 /** The operations on the connection that runs all writes. */
 export type TransactionSteps = {
-  /** Waits for the write lock. Stops waiting if all callers have left. */
+  /** Waits for the write lock. Gives up once none of the callers is waiting any more. */
   readonly begin: (signal: WriteSignal) => Promise<void>;
   readonly exec: (statement: string) => void;
   /** Resolves when all commits are on disk. */

@@ -25,9 +25,9 @@ const mostWaiting = 100;
 const asideLine = "aside";
 
 /**
- * Returns a condition that is always true, but ends the statement if its caller has left. Must be
- * the first condition, because SQLite skips conditions after a false one. Checks only about one row
- * in a thousand, so that full scans stay fast.
+ * Returns a condition that is always true, but ends the statement once its caller no longer waits.
+ * Must be the first condition, because SQLite skips conditions after a false one. Checks only about
+ * one row in a thousand, so that full scans stay fast.
  */
 export function whileAwaited(rowkey: RawBuilder<unknown>): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${rowkey} & 1023 or is_awaited())`;
@@ -81,7 +81,7 @@ export function createLongReads(path: string): LongReads {
 
 export type ReaderStart = {
   readonly path: string;
-  /** Memory that both threads share. It contains 1 once the caller has left. */
+  /** Memory that both threads share. It contains 1 once the caller no longer waits. */
   readonly unwanted: Int32Array;
 };
 

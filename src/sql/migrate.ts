@@ -5,7 +5,7 @@ import { listTables, readEngine } from "./open-kysely.ts";
 import { readUnchanged } from "./sqlite-file.ts";
 import type { Engine, Sql } from "./sql.ts";
 
-/** Migrates a database to this version, and detects databases of other versions. */
+/** Creates and migrates tables, and rejects databases that another version of Waypost wrote. */
 
 export type Migration = {
   readonly name: string;

@@ -120,7 +120,7 @@ function scan<Tables, Result>(
   });
 }
 
-/** Rejects further statements of a read whose caller has left. */
+/** Rejects further statements of a read once its caller no longer waits. */
 function stopWithCaller(signal: ReadSignal): KyselyPlugin {
   return {
     transformQuery: ({ node }) => {
@@ -239,8 +239,8 @@ async function rollback(db: QueryExecutorProvider): Promise<void> {
 }
 
 /**
- * Returns a function that reads a number. The number changes after every commit. It also changes if
- * a different server takes over, because that server may report the same snapshot.
+ * Returns a function that reads a number. The number changes after every commit, and if another
+ * server takes over, even if that server reports the same snapshot.
  */
 function createVersionReader(db: QueryExecutorProvider): () => Promise<number> {
   let known = "";

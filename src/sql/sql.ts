@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 
 /** The common interface of SQLite and PostgreSQL databases. */
 
-/** The state of a write's caller. A write does not start if its caller has left. */
+/** The state of a write's caller. A write does not start if its caller no longer waits. */
 export type WriteSignal = {
   readonly hasLeft: () => boolean;
   /** Returns how long the caller will still wait. After that, no write may start. */
@@ -42,9 +42,9 @@ export type Sql<Tables> = {
   /** Reads committed data only. */
   readonly db: Kysely<Tables>;
   /**
-   * Runs a long read without blocking other work. `work` sees the database at one point in time.
-   * If its caller leaves, no further statement runs, and on SQLite, a statement with `whileAwaited`
-   * ends early. Throws StoreBusy if too many reads are waiting.
+   * Runs a long read without blocking other work. `work` sees the database at one point in time. If
+   * its caller stops waiting, no further statement runs, and on SQLite, a statement with
+   * `whileAwaited` ends early. Throws StoreBusy if too many reads are waiting.
    */
   readonly readLong: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,

@@ -178,7 +178,7 @@ function prepareConnection(database: Database, { applicationId }: OpenOptions): 
   database.exec("PRAGMA foreign_keys = ON");
   database.exec(`PRAGMA cache_size = -${cache_mb * 1024}`);
   database.exec("PRAGMA temp_store = MEMORY");
-  // Always true, because this thread cannot notice during a statement that a caller has left.
+  // Always true, because during a statement, this thread cannot notice that the caller gives up.
   defineIsAwaited(database, () => true);
 }
 
@@ -219,8 +219,8 @@ export async function openLogSync(path: string): Promise<LogSync> {
 
   return {
     sync: () => {
-      // A running sync may miss the latest commits, so wait for the next one. Callers share it
-      // until it starts.
+      // A running sync may miss the latest commits, so wait for the next one. All calls that arrive
+      // before it starts share it.
       next ??= syncAfter(last);
       last = next;
       return last;
