@@ -18,8 +18,8 @@ type ApprovalPageRequest = TokenRequest &
     /** The hash of the PIN that the approval page requires. */
     readonly pin?: string | undefined;
     /**
-     * An earlier approval that this call waited for. If it was used or declined meanwhile, the call
-     * gets that result, and no second page is created.
+     * The id of the approval that this call has been waiting for. If it was used or declined
+     * meanwhile, the call gets that result, and no second page is created.
      */
     readonly waited?: string | undefined;
     /** What webhooks report when an approval page is created. If omitted, no event is queued. */

@@ -4,8 +4,8 @@ import type { Sql } from "../sql/sql.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
 /**
- * Rate limits that all processes share. A row per use is stored for the length of the window, so
- * that no period of this length contains more uses than the limit.
+ * Rate limits that all processes share. Each use is stored for the length of the window, so that no
+ * period of this length contains more uses than the limit.
  */
 export type Counters = {
   /**
@@ -19,7 +19,7 @@ export type Counters = {
     name: CounterName,
     subject: string,
   ) => Promise<{ readonly left: number; readonly free_at: number | undefined }>;
-  /** Queues a use that waits until its limit allows it. */
+  /** Adds a use to a queue, where it waits until the limit allows it. */
   readonly queue: (line: UseLine) => QueuedUse;
 };
 
@@ -30,8 +30,8 @@ type QueuedUse = {
   /** Returns how long the use must still wait. Uses are allowed in queue order. */
   readonly readWait_ms: (most: number) => Promise<number>;
   /**
-   * Ends the wait. If the request was sent, its use is moved to the current time, because the
-   * remote server has counted it by now.
+   * Leaves the queue. If the request was sent, its use gets the current time, because the remote
+   * server may have counted it as late as now.
    */
   readonly leave: (isUsed: boolean) => Promise<void>;
 };
@@ -40,7 +40,7 @@ const hour_ms = 60 * 60_000;
 export const longestWindow_ms = hour_ms;
 
 const limits = {
-  /** Counted per key. Otherwise, many single overwrites could avoid the approval of a bulk plan. */
+  /** Counted per key, so that many single overwrites cannot replace a plan that needs approval. */
   overwrite: { most: unapprovedOverwrites.most, window_ms: unapprovedOverwrites.window_ms },
   /** Counted per approval. Each approval allows this many additional overwrites. */
   approved_overwrite: {

@@ -240,7 +240,7 @@ export async function saveExportPages(
   let kept: ExpiringValues | undefined;
   try {
     for await (const text of texts) {
-      // Open the values only after the first page was read, which fails if the key may not read
+      // Open the state only after reading the first page. Reading fails if the key may not read
       // links.
       kept ??= await openKept();
       const key = writeKey(owner, id, keys.length + 1);

@@ -130,9 +130,9 @@ type WriteState = Sql<StateTables>["write"];
 const lasts_ms = 60 * 60_000;
 /** How long drafts are kept. A draft is left behind only if its process dies. */
 const draftLasts_ms = 24 * lasts_ms;
-/** How long a job can be resumed or undone. */
 /** How long an expired plan is kept, so that a call can report that the plan has expired. */
 const expiredLasts_ms = lasts_ms;
+/** How long a job can be resumed or undone. */
 const jobsLast_ms = 30 * 24 * 60 * 60_000;
 /** The maximum number of unapplied plans per key, to limit a key's use of storage. */
 const mostIdle = 20;
@@ -245,7 +245,7 @@ async function savePlan(
 
 /** Deletes expired plans, old jobs and abandoned drafts. */
 async function dropEnded(sql: Sql<StateTables>, now: number): Promise<void> {
-  // Until then, applying an expired plan fails with `plan_changed` instead of `not_found`.
+  // Applying an expired plan fails with `plan_changed`, but with `not_found` once it is deleted.
   const forgotten_at = now - expiredLasts_ms;
   const ended = selectIdle(sql.db).where("expires_at", "<=", forgotten_at).orderBy("expires_at");
   const old = selectOldJobs(sql.db, now).select("plan_id as id").orderBy("updated_at");
@@ -277,7 +277,7 @@ async function dropPlan({ write }: Sql<StateTables>, id: string, now: number): P
     const old = selectOldJobs(db, now).select("id").where("plan_id", "=", id);
     await db.deleteFrom("jobs").where("id", "in", old).execute();
     const applied = db.selectFrom("jobs").select("id").where("plan_id", "=", id);
-    // A draft cannot be applied. If the process dies now, the expired draft is deleted later.
+    // An expired draft cannot be applied. If the process dies now, a later call deletes it.
     const drop = db.updateTable("plans").set({ counts: draft, expires_at: 0 }).where("id", "=", id);
     const unapplied = drop.where((plan) => plan.not(plan.exists(applied)));
     const { numUpdatedRows } = await unapplied.executeTakeFirst();

@@ -25,7 +25,7 @@ export type State = {
   /** Returns a secret that all processes share. The first call creates it. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
   readonly removeEnded: () => Promise<void>;
-  /** Whether the tables have this version. Throws if the database cannot be read. */
+  /** Whether the database has the tables of this version of Waypost. Throws if it is unreadable. */
   readonly isCurrent: () => Promise<boolean>;
   readonly countWrites: Sql<StateTables>["countWrites"];
   readonly close: () => Promise<void>;
@@ -44,7 +44,7 @@ export async function openStateFile(
   return openState(sql, sources, mustExist);
 }
 
-/** Migrates the tables to this version without opening the state. */
+/** Creates or migrates the tables without opening the state. */
 export function migrateState(sql: Sql<StateTables>, mustExist = false): Promise<void> {
   return migrate(sql, stateMigrations, mustExist);
 }

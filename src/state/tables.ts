@@ -21,12 +21,12 @@ export type StateTables = {
     created_at: number;
     expires_at: number;
   };
-  /** One row per use that counts toward a limit (see `counters.ts`). */
+  /** One row per action that counts toward a rate limit (see `counters.ts`). */
   uses: {
     id: Generated<number>;
     kind: string;
     subject: string;
-    /** The time of the use. For a queued use, the time at which it will be allowed. */
+    /** The time of the action. For a queued action, the time at which it will be allowed. */
     at: number;
   };
   /** The values of `expiring-values.ts`, as JSON. */
