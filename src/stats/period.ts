@@ -138,7 +138,7 @@ function findFirst(date: string, name: Exclude<StepName, "hour">): string {
 
 /**
  * Returns the steps of the previous period: each step, moved back by the period's length in local
- * time. Together, they cover the whole previous period. Omits a step in an hour that clocks skip.
+ * time. Together, they cover the whole previous period. Omits steps in an hour that clocks skip.
  */
 export function moveSteps(
   steps: readonly Step[],

@@ -49,8 +49,8 @@ export const hourColumns = Array.from({ length: dayHours }, (_, hour) => `hour_$
 export type HourColumn = (typeof hourColumns)[number];
 
 /**
- * The most common value of each property. It has no counter: its number is the total minus the
- * numbers of the other values. This halves the number of writes.
+ * The most common value of each property. It has no counter: its count is the total minus the
+ * counts of the other values. This halves the number of writes.
  */
 export const usualValues = {
   platform: "desktop",
