@@ -102,7 +102,7 @@ function readPage(site: Site, field: "home_url" | "not_found_url"): string | und
   return isOwn ? undefined : writeForHeader(address);
 }
 
-/** The maximum number of apps to read. A file cannot hold more, even with short names. */
+/** The maximum number of apps to read for an association file. More would exceed its size limit. */
 const mostApps = 5000;
 
 type AnswerAssociationFile = ReturnType<typeof createAssociationFiles>;

@@ -182,7 +182,7 @@ function readVisited(
 ): { readonly query: string; readonly target: string } {
   const joined = joinQueries(own, readQuery(target));
   const query = joined.length > limits.web_address_characters ? own : joined;
-  // Replaces a short path that adds a query with the link's own path and that query.
+  // If a short path adds a query, the app gets the link's own path with that query.
   const path = own === "" ? dropQuery(target) : `/${encodePath(link.path ?? "")}`;
   return { query, target: query === "" ? path : `${path}?${query}` };
 }

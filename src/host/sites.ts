@@ -12,7 +12,7 @@ import { findOldestSubdomain, findSite, type SiteProject } from "../store/projec
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tables.ts";
 
-/** A project under one of its host names. A change to the project creates a new object. */
+/** A project, as visited on one of its host names. A change to the project creates a new object. */
 export type Site = {
   readonly serial: number;
   readonly project: SiteProject;
@@ -34,7 +34,7 @@ export type Site = {
 export type SitesOptions = {
   readonly store: Store;
   readonly clock: Pick<Clock, "monotonic">;
-  /** If the origin does not contain `{subdomain}`, it belongs to the oldest project. */
+  /** If the origin does not contain `{subdomain}`, all links belong to the oldest project. */
   readonly linkOrigin: string;
   readonly secondOrigin?: string | undefined;
 };
