@@ -255,7 +255,7 @@ async function findPhoneWays(
   return stores && { stores, code: await drawSvg(options.address) };
 }
 
-/** Lists the page's buttons. If visitors would be redirected, the preview shows a button. */
+/** Lists the page's buttons. If the link would redirect, the preview shows a button instead. */
 function listButtons(
   { link, apps }: PreviewSubject,
   options: Omit<PageButtonOptions, "apps"> & Pick<VisitOptions, "link_in_referrer">,
@@ -379,7 +379,7 @@ async function requireValidTemplate(
   const read = { body: readChecked("body", text.body), css: readChecked("css", text.css) };
   const problems = await checkTemplate(read, { runQueued, monotonic });
   if (storageFaults.length === 0 && problems.length === 0) return;
-  // Only `problems` contains the positions of storage problems. The message omits them.
+  // The message omits the positions of storage problems. They are only in `problems`.
   const clauses = storageFaults.map(({ field, message }) => ({ field, message }));
   const { message } = templateRefused([...clauses, ...problems]);
   throw new Problem(422, message, { problems: [...storageFaults, ...problems] });
