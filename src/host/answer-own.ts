@@ -25,7 +25,7 @@ import {
 import type { Site } from "./sites.ts";
 
 /**
- * Answers requests for paths that belong to no link: association files, QR codes, and unknown
+ * Answers all requests that are not visits to a link: for association files, QR codes, and unknown
  * paths.
  */
 

@@ -219,7 +219,7 @@ const mostRemoved = 5000;
  */
 async function limitHosts(tenant: Tenant, day: number, linkIds: readonly string[]): Promise<void> {
   for (let isMore = true; isMore;) {
-    // A link's hosts are among the project's. If the project has few, no link can have too many.
+    // The project's hosts include its links' hosts. If it has few, no link can have too many.
     const hosts = await findHostsBeyond(tenant, day, [""], mostOfLink);
     if (hosts.length === 0) return;
     const ofLinks = await findHostsBeyond(tenant, day, linkIds, mostOfLink);
