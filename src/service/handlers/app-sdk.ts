@@ -167,7 +167,7 @@ type Install = {
 
 type MatchedInstall = MatchResult & {
   readonly link: Link;
-  /** True if this install got the same match before. Apps repeat a request without a response. */
+  /** True if this install got the same match before. Apps retry if they get no response. */
   readonly isAgain: boolean;
 };
 

@@ -124,7 +124,7 @@ async function restoreApp<App>(
   const { app, task } = await writeTenant(call, async (tenant) => {
     const restored = await restoreDeletedApp(tenant, apps, id, now);
     if (restored !== undefined) return restored;
-    // An earlier call may have restored the app without the caller receiving the response.
+    // An earlier call may have restored the app, but its response was lost.
     const there = await apps.find(tenant, id);
     if (there === undefined) throw notFound(message);
     requireScope(call.caller, showScope);

@@ -54,7 +54,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
         throw badRequest(messages.parameter_missing("path"));
       }
       const known = await findLinkAtPath(tenant, path);
-      // If the path is another link's short path, creating the link fails, as for any taken path.
+      // A link found by its short path is not updated. Creating a link at that path then fails.
       const isThere = known !== undefined && known.path === path;
       requireCondition(call.precondition, ...(isThere ? [known] : []));
       if (!isThere) {
@@ -102,7 +102,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       const now = call.services.clock.now();
       const restored = await restoreDeletedLink(tenant, call.caller.project, id, now);
       if (restored !== undefined) return restored;
-      // An earlier call may have restored the link without the caller receiving the response.
+      // An earlier call may have restored the link, but its response was lost.
       const there = await findLink(tenant, id);
       if (there === undefined) throw notFound(messages.link_not_found);
       requireScope(call.caller, links.show.scope);
