@@ -8,8 +8,8 @@ import { writeFrom } from "./read-address.ts";
 
 /**
  * Runs a form's action. A change that needs approval is first shown on a page with a confirmation
- * form. This form approves only the change on that page. If the change differs on submission, the
- * page shows the new change instead.
+ * form. This form approves only the change on that page. If the change is no longer the same
+ * when the form is submitted, the page shows the new change instead.
  */
 
 type ConsoleAct<Result, Done> = {

@@ -108,7 +108,7 @@ export type AppChoices = {
 const mostListed = 25;
 const mostOfName = 80;
 
-/** Lists the apps to choose from, by kind. `chosen` contains the selected app's ID of each kind. */
+/** Lists the apps to choose from, by kind. `chosen` maps a kind to the ID of the selected app. */
 export async function listAppChoices(
   account: Account,
   chosen: Readonly<Record<string, string>>,

@@ -103,7 +103,7 @@ function renderHead({ title, heading = title, above, actions }: Omit<PageReply, 
   </div>`;
 }
 
-/** Success messages. The URL of the page that follows a form contains the message's code. */
+/** Success messages by code. After a form is submitted, the next page's URL contains the code. */
 const notes = new Map<string, Html | string>(
   Object.entries({
     created: "Link created.",

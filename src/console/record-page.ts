@@ -262,7 +262,7 @@ async function renderRecordForm(
   return card(renderForm({ formToken }, action, [renderShown(fields, was), body], attributes));
 }
 
-/** Shows the fields that have a value, for keys that may not change them. */
+/** Shows the fields that have a value to users whose key may not change them. */
 function renderValues(fields: readonly Field[], values: Values): Html {
   const facts = fields.flatMap(({ name, label = writeLabel(name) }) =>
     values[name] === "" ? [] : [[label, html`<span dir="auto">${values[name]}</span>`] as const],

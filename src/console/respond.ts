@@ -74,9 +74,9 @@ export function respondFile(type: string, bytes: string | Uint8Array, more: Head
  * links, even if the page is opened outside a frame.
  */
 const framePolicy = ["sandbox", "default-src 'none'"];
-/** What pages of this process's own links may load: inline styles and images. */
+/** What a preview may load if this process rendered it: inline styles and images. */
 const ownSources = ["style-src 'unsafe-inline'", "img-src data: https:"];
-/** What pages from a remote server may load. Their files have absolute URLs. */
+/** What a preview from a remote server may load. Its files have absolute URLs. */
 const foreignSources = [
   "style-src 'unsafe-inline' https: http:",
   "img-src data: https: http:",

@@ -46,7 +46,7 @@ function findTokens(place: Element): NodeListOf<HTMLInputElement> {
 function replace(page: Document | null | undefined, id: string): void {
   const [now, next] = [document.getElementById(id), page?.getElementById(id)];
   if (!now || !next) return;
-  // Both elements get the same CSRF token, because each response masks the token differently.
+  // Each response masks the CSRF token differently, which must not count as a change.
   const [token] = findTokens(now);
   if (token) for (const other of findTokens(next)) other.setAttribute("value", token.value);
   if (now.isEqualNode(next)) return;

@@ -20,7 +20,7 @@ export const statisticsPage: Page = {
 const spans = [7, 30, 90] as const;
 const usualSpan = 30;
 const day_ms = 24 * 60 * 60 * 1000;
-/** A chart of more days shows weeks instead. A chart of more weeks shows months. */
+/** From this many days on, a chart shows weeks. From this many weeks on, it shows months. */
 const mostDays = 120;
 const mostWeeks = 200;
 
@@ -62,7 +62,7 @@ function readSpan({ url, account }: Visit): Span {
     const days = spans.find((span) => params.get("days") === String(span)) ?? usualSpan;
     return { from: findFirst(today, days), to: today, by: "day", days };
   }
-  // A missing end defaults to today, and a missing start to the usual span.
+  // Without an end, the span ends today. Without a start, it has the usual length.
   const last = to === "" ? today : to;
   const first = from === "" ? findFirst(last, usualSpan) : from;
   return { from: first, to: last, by: chooseStep((Date.parse(last) - Date.parse(first)) / day_ms) };

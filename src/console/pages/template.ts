@@ -62,7 +62,7 @@ const title = "Page template";
 
 type Refusal = {
   readonly failure: CallError;
-  /** The hash of the current draft. The next save may overwrite that draft. */
+  /** The hash of the current draft, which the next save may overwrite. */
   readonly was?: string;
 };
 
