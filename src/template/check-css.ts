@@ -125,8 +125,8 @@ function checkNode(node: CssNode, base: number, to: CssReports): void {
   const offset = base + (node.loc?.start.offset ?? 0);
   const fault = findNodeFault(node);
   if (fault !== undefined) to.report(offset, fault);
-  // The parser returns raw text for an unknown selector in brackets, and `;` for a repeated
-  // semicolon. Only the selector needs a check, as a value.
+  // The parser returns an unknown selector in brackets as raw text, which is checked as a value.
+  // A repeated semicolon is raw text too, but needs no check.
   if (node.type === "Raw" && node.value !== ";") checkRaw(node.value, offset, to);
 }
 

@@ -135,7 +135,7 @@ function readTokens(
       const isOpen = tokenizer.p >= tokenizer.N && !source.endsWith(end);
       report(begin, isOpen ? `This ${isOutput ? "{{" : "{%"} has no closing ${end}.` : noName);
     }
-    // A new tokenizer, because liquidjs would skip everything up to {% endraw %}.
+    // After {% raw %}, the old tokenizer would skip everything up to {% endraw %}.
     const last = tokens.at(-1);
     if (last !== undefined && isTag(last) && last.name === "raw" && last.begin === begin) {
       tokenizer = new Tokenizer(source, operators, undefined, [last.end, source.length]);

@@ -127,7 +127,7 @@ function findFaults(
       renderButtons(sampleButtons, templateForm),
       true,
     );
-    // If other markup was removed, which is already reported, the buttons may have been part of it.
+    // Do not report missing buttons if other markup was removed: they may have been part of it.
     const at = hasInserted || faults.length > 0 ? -1 : made.indexOf(mark);
     const found = at < 0 ? faults : [...faults, { offset: at, message: unseenButtons }];
     return found.map(({ offset, message }) => ({ offset: trace.locate(offset), message }));

@@ -39,7 +39,7 @@ export type CompiledTemplate = {
 export type PageInput = PageSubject & {
   readonly buttons: readonly PageButton[];
   readonly template: CompiledTemplate | undefined;
-  /** The language of our own design. Templates of projects are not translated. */
+  /** The language of our own texts. Templates of projects are not translated. */
   readonly language: PageLanguage;
   /** The app whose in-app browser shows the page, if that browser cannot open other apps. */
   readonly within?: string | undefined;

@@ -33,7 +33,7 @@ const bareLink: PageLink = {
   address: "https://links.example.com/a",
 };
 
-/** The pages with which a template is checked: two with all fields, and one with none. */
+/** The sample pages for checking a template: two with all fields, and one with none. */
 export const samples: readonly PageSubject[] = [
   { link: sampleLink, apps: sampleApps, project, platform: "ios" },
   { link: sampleLink, apps: sampleApps, project, platform: "android" },

@@ -54,7 +54,7 @@ function writeClasses(kind: PageButton["kind"], rank: Rank): string {
   return `store-button store-button-${rank} store-button-${kind.replace("_", "-")}`;
 }
 
-/** Whether a button's URL cannot run code in the page. An additional check, to be safe. */
+/** An additional check that a button's URL cannot run code in the page. */
 function isSafe(href: string): boolean {
   const [, scheme] = /^([a-z][a-z0-9+.-]*):[\x21-\x7e]+$/i.exec(href) ?? [];
   const runs = ["javascript", "data", "vbscript", "blob", "file", "filesystem", "about"];
