@@ -91,8 +91,8 @@ function writeStatement(
 }
 
 /**
- * Omits what does not fit: first excluded paths, because a missing app cannot open any link, and
- * then the latest apps.
+ * Omits what does not fit: excluded paths first, and then the latest apps. An omitted app could not
+ * open any links.
  */
 function writeWithinLimit<App>(
   apps: readonly App[],

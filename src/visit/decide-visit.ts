@@ -54,7 +54,7 @@ export type VisitOptions = {
   readonly second_host?: boolean;
 };
 
-/** Where visitors go. `to` is safe for a header. `reason` names the field or store of `to`. */
+/** Where visitors go. `to` is safe for a header. `reason` is where `to` comes from. */
 export type Destination = {
   readonly to: string;
   readonly reason: "ios_fallback_url" | "android_fallback_url" | "app_store" | "play_store" | "url";
@@ -186,9 +186,9 @@ function buildPlayAddress(
 }
 
 /**
- * The maximum length of a URL that works everywhere. Up to this length, the referrer contains the
- * URL twice, as `_url` and as `url`. The public Android SDK has read `_url` since version 1.0.2,
- * but React Native's SDK contains version 1.0.0, which reads `url`.
+ * The maximum length of a URL that works everywhere. Up to this length, a Google Play URL contains
+ * the link's URL twice, as `_url` and as `url`. The public Android SDK has read `_url` since
+ * version 1.0.2, but React Native's SDK contains version 1.0.0, which reads `url`.
  */
 const mostTwice_characters = 2048;
 
