@@ -99,7 +99,7 @@ async function openConsole(parts: ConsoleParts) {
 }
 
 /**
- * Returns the console's base path. For use on this machine, the path is random and kept in a file.
+ * Returns the console's base path. Without a public URL, the path is random and kept in a file.
  * Browsers separate cookies by path but not by port, so other programs on this machine cannot get
  * the console's cookie without the path.
  */

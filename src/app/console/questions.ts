@@ -40,7 +40,7 @@ export async function approve(
   return text === undefined ? undefined : { kind: "fault", text };
 }
 
-/** Finds a question by ID if a console change made with this key caused it. */
+/** Finds a question by ID, but only if a console user with the same key caused it. */
 async function find(
   id: string,
   { keyContext, deployment: { state } }: QuestionContext,

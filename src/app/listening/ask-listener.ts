@@ -97,7 +97,7 @@ export function noteServedPlace(data: string, place: ServedPlace): void {
   writeFileSync(join(data, noteFile), `${JSON.stringify(places)}\n`, { mode: 0o600 });
 }
 
-/** Lists where `serve` listened, newest first. Each process must still sign a response. */
+/** Lists where `serve` listened, newest first. Other programs may use these ports by now. */
 function readServedPlaces(data: string): readonly ServedPlace[] {
   try {
     // Earlier versions stored only one place.
@@ -147,7 +147,7 @@ function findSecret(folder: string): string | undefined {
 
 const tryEvery_ms = 25;
 
-/** Listens on a port, or returns the statement of a process of the data folder that keeps it. */
+/** Listens on a port. If a process of the folder keeps it, returns that process's statement. */
 export async function takePort(
   server: HttpServer,
   place: ListenPlace,

@@ -124,7 +124,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
     createServer: (keyContext, onCall) => createServer({ ...serving, keyContext }, onCall),
     createFastCalls: (keyContext) => createFastCalls({ ...serving, keyContext }),
     openPages: async (wanted) => {
-      // An unreadable PIN must fail the start instead of the first approval.
+      // If the PIN is unreadable, fail at start-up instead of at the first approval.
       await readPin();
       return createApprovalPages({ ...wanted, openState, checkPin, clock, report });
     },
@@ -132,7 +132,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
     loadUnfinished: async () => {
       if (!state.exists()) return;
       await bulk.loadUnfinished().catch((error: unknown) => {
-        // An unusable state must fail the start, because later changes would go unrecorded.
+        // If the state is unusable, fail at start-up, because changes would go unrecorded.
         if (isUnusable(error)) throw error;
         // Log other errors and continue, because the server works without old jobs.
         report(error);
@@ -281,7 +281,7 @@ export async function inspectTools({ key, ...options }: InspectOptions) {
   return { toolbox, keyContext };
 }
 
-/** Never called: commands that list tools call none of them, and `serve` always listens. */
+/** Never called: commands that list tools need no approval, and `serve` shows the pages itself. */
 function refuse(): never {
   throw new Error("nothing listens here");
 }

@@ -140,7 +140,7 @@ async function findCopies(
         : await withPostgres(url, (target) => readMarks(target.db, table));
     const found = await findCopy({ copied: known, source, from: db }, marks);
     if (found === undefined) return undefined;
-    // The state's tables also change when a command only looks at the copy.
+    // The state's tables are not checked, because even commands that only read may change them.
     if (known.file === storeDatabase.file) {
       const check = (target: Sql<unknown>) => requireUnchanged(target, found);
       await (url === undefined ? withFile(place.data, known, check) : withPostgres(url, check));
