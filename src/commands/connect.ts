@@ -253,8 +253,8 @@ function createEntry(
   isWorkspace: boolean,
 ): ServerEntry {
   const { given, base_url } = config;
-  // An entry can contain only some flags. Leaving out another flag, such as --mode read-only, would
-  // allow more than intended.
+  // An entry can contain only some flags. If another flag, such as --mode read-only, were ignored,
+  // the client could do more than the user intended.
   const unsupported = settingList.find(
     ({ flag = "", variable }) => given.flags.has(flag) && !entryVariables.has(variable),
   );

@@ -51,7 +51,7 @@ function openParts({ config, host }: Invocation<object>) {
   const output = claimStdout();
   const log = createLog(config);
   const report = createReport(log);
-  // The user's shell has other variables and another working folder than the MCP client.
+  // In the user's shell, variables and the working folder may differ from the MCP client's.
   const command = nameCommand(program);
   const inShell = (name: string) => `${command} ${name} --data ${quoteWord(resolve(config.data))}`;
   const serveCommand = inShell("serve");
@@ -95,7 +95,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
         return undefined;
       }),
   });
-  // Refusals are not logged, because the user is at this machine and sees them on the page.
+  // Failed approvals are not logged, because the user is at this machine and sees the error.
   const answered = { onDecided: pageServer.release, onRefused: () => {} };
   const approvals = await assistant.openPages({ hostnames, ...answered });
   setHandlers(deployment, { ...parts, ...answered, assistant, approvals });

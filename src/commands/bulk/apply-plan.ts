@@ -105,7 +105,7 @@ async function sayPlan(plan: Plan, { bulk, owner, signal }: BulkSession, unit: U
   for (const action of [...listed, "conflict"] as const) await sayRows(plan, action, bulk, unit);
 }
 
-/** Describes a problem on one line, even if it quotes a text with line breaks. */
+/** Describes a problem on one line, even if it quotes text with line breaks. */
 function describeProblem({ row, link, field, message }: PlanProblem, unit: Unit): string {
   const place = [
     row !== undefined && `${unit} ${row}`,
