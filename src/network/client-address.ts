@@ -59,9 +59,9 @@ export function findClientAddress(
 }
 
 /**
- * Returns the address if it belongs to the client itself, and undefined if it may belong to an
- * untrusted proxy, which all of its clients share. A proxy that adds forwarding headers does not
- * list its own address in them.
+ * Returns the address if it belongs to the client itself. Returns undefined if it may belong to an
+ * untrusted proxy, because all clients of the proxy share it. A proxy that adds forwarding headers
+ * does not list its own address in them.
  */
 export function findOwnAddress(
   address: string | undefined,
