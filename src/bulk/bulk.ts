@@ -28,8 +28,8 @@ const jobsPerPage = 20;
 const pageBytes = 4 * 1024 * 1024;
 
 /**
- * Manages plans, jobs and exports. Plans and exports read many links, so they are made in a queue,
- * and are cancelled when the caller disconnects.
+ * Manages plans, jobs and exports. Plans and exports read many links, so they wait in a queue, and
+ * are cancelled when the caller disconnects.
  */
 export function createBulk(options: RunnerOptions) {
   const { openState, random, sleep } = options;
@@ -49,13 +49,13 @@ export function createBulk(options: RunnerOptions) {
       runQueued(owner, left, async (signal) =>
         makePlan({ state: await openState(), random, signal }, wanted, owner),
       ),
-    /** Returns undefined if no plan has this ID or another key made the plan. */
+    /** Returns undefined if the plan does not exist or was made by another key. */
     findPlan: async (id: string, owner: Owner) =>
       isStorable(id) ? onlyOwn(await (await openState()).plans.find(id), owner) : undefined,
     listRows: async ({ id }: Plan, page: RowPage) => (await openState()).plans.listRows(id, page),
     /**
-     * Yields the rows of the plan that change links. If a job is given, yields only those that it
-     * has not finished.
+     * Yields the rows of the plan that change links. If a job is given, yields only the rows that
+     * the job has not finished.
      */
     readWrites: async function* (plan: Plan, job?: Job) {
       const { plans, jobs } = await openState();
@@ -108,7 +108,7 @@ const mostWaiting = 20;
 const mostWait_ms = 30_000;
 
 /**
- * Limits how many tasks run at once, in total and per key, because plans and exports need much
+ * Limits how many tasks run at once, in total and per key, because plans and exports need a lot of
  * memory. Throws if a task would have to wait too long.
  */
 export function createQueue(sleep: RunnerOptions["sleep"]) {
@@ -146,7 +146,7 @@ export function createQueue(sleep: RunnerOptions["sleep"]) {
     const turn = new AbortController();
     waiting.set(turn, key);
     await sleep(mostWait_ms, AbortSignal.any([signal, turn.signal])).catch(() => undefined);
-    // A task that was just started runs even if it was cancelled at the same time.
+    // A task that `startNext` took runs, even if it was cancelled at the same time.
     if (!waiting.delete(turn)) return;
     throw signal.aborted ? failCancelledUnsent() : failBusy();
   }

@@ -195,7 +195,7 @@ export async function findAtPath(
   return found ?? (isUnread || listUnreadRows(page).length > 0 ? unread : undefined);
 }
 
-/** Returned if some link could not be parsed, because it may have the requested path. */
+/** Returned if a link could not be parsed, because that link may have the requested path. */
 export const unread = "unread";
 
 export function findById(

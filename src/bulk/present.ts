@@ -12,7 +12,7 @@ const sampled = ["create", "update", "delete", "conflict", "invalid"] as const;
 const samplesEach = 3;
 const mostSampledCharacters = 200;
 const mostProblems = 50;
-/** A plan that overwrites or deletes more links than this is approved by typing how many. */
+/** To approve a plan that overwrites or deletes more links than this, a user must type a number. */
 const mostUntyped = 50;
 
 export async function presentPlan(plan: Plan, bulk: Bulk) {
@@ -56,8 +56,8 @@ export function presentRow(row: PlanRow): JsonObject {
 }
 
 /**
- * Describes a planned row for assistants, the approval page and the CLI. In a change, `from` is
- * null for a new link, and undefined for an unknown value.
+ * Describes a planned row for assistants, the approval page and the CLI. The old value `from` is
+ * null for a new link, and undefined if it is unknown.
  */
 export function describeRow({ path, link_id, fields, before }: PlanRow) {
   const { name: called, clicks } = { name: null, clicks: null, ...before };

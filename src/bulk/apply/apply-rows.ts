@@ -50,7 +50,7 @@ export async function runJob(context: RunContext): Promise<"done" | "interrupted
     const { isStopped, ended, unknown, failure } = await applyRows(context, unsent);
     const isTemporary = failure instanceof CallFailure && failure.facts.retry === "later";
     if (failure !== undefined && !isTemporary) throw failure;
-    // A cancelled job stays cancelled in the database.
+    // If the job was cancelled, its state in the database stays `cancelled`.
     if (isStopped) return "interrupted";
     if (unknown === 0 && failure === undefined) return "done";
     if (ended > 0) tries = 0;
@@ -185,8 +185,8 @@ export function findTarget(asking: ServerAccess, { action, link_id, path }: Plan
 }
 
 /**
- * Checks whether an earlier attempt at this row succeeded after all, because then the retry is
- * rejected too. The earlier request may still arrive, so this check comes last.
+ * Checks whether a retry was rejected because an earlier attempt at this row had succeeded. Runs
+ * after the retry, because the earlier request may arrive late.
  */
 async function findEarlierWrite(
   asking: ServerAccess,

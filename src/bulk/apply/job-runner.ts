@@ -65,7 +65,7 @@ const nameBytes = 16;
 /** The time between two rows. It keeps writes just below the rate limit of 600 per minute. */
 const spacings_ms = {
   write: 102,
-  /** Chosen freely, because the API has no rate limit for deletions. */
+  /** An arbitrary pause, because the API has no rate limit for deletions. */
   delete: 200,
 } as const;
 
@@ -110,7 +110,7 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
     measure: () => ({ running: running.size, waiting: starting.size, ended: { ...runner.ended } }),
     /** Interrupts all jobs as soon as their rows in progress have finished. */
     stop: () => stopped.abort(),
-    /** Interrupts all jobs and waits for their rows in progress. Cancels them after `most_ms`. */
+    /** Interrupts all jobs and waits for rows in progress. Cancels the rows after `most_ms`. */
     close: async (most_ms = closeWait_ms) => {
       stopped.abort();
       await Promise.all([...running.keys()].map((id) => waitForRun(runner, id, most_ms)));
@@ -213,7 +213,7 @@ async function resumeRecent(runner: RunnerState, findOwner: FindOwner): Promise<
 async function openJob(jobs: Jobs, { plan, owner, writer }: Start): Promise<Job> {
   // Cancel the job that this plan undoes, so that it cannot be resumed.
   if (plan.undoes !== null) await jobs.cancel(plan.undoes);
-  // The undone job may have applied more rows until it was cancelled.
+  // The job to undo may have applied more rows before it was cancelled.
   await requireUnchangedSince(jobs, plan);
   // The history shows the planned changes, because it is not updated with the job's result.
   const counts = { done: countPlannedWrites(plan.counts) };

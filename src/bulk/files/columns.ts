@@ -11,7 +11,7 @@ import { escapeFormula, unescapeFormula } from "./csv.ts";
 
 /**
  * The columns of a CSV file of links, and the fields of a JSON row. The name of a nested field has
- * two parts (`ios_app.bundle_id`). Columns that only responses contain are included.
+ * two parts (`ios_app.bundle_id`). Read-only columns are included.
  */
 
 /** A link that was read from a row but not yet validated. */
@@ -167,8 +167,8 @@ export function setField(
 }
 
 /**
- * Removes an app's empty cells. If all are empty, clears the link's app, but only if one of the
- * cells could identify an app.
+ * Removes an app's empty cells. If all of them are empty, and one is for the app's ID, bundle ID or
+ * package name, clears the link's app.
  */
 function completeApp(fields: Record<string, unknown>, app: string): void {
   const given = fields[app];

@@ -19,7 +19,7 @@ export class CsvFault extends Error {
   }
 }
 
-/** No request can contain a longer record, so a closing quote must be missing. */
+/** A record longer than this would not fit in a request, so it must lack a closing quote. */
 const mostCharacters = 1024 * 1024;
 /** Text is parsed in pieces of this length, so that other requests can run in between. */
 const pieceCharacters = 4096;

@@ -26,7 +26,7 @@ export type Format = {
    * Where the service's campaign parameters go: into the destination or the Google Play referrer.
    */
   readonly campaign?: "url" | "referrer";
-  /** Matches the names of custom data. The service's own fields may have the same names. */
+  /** Matches the names of custom data, which may equal the service's own field names. */
   readonly foreign?: RegExp;
 };
 
@@ -176,7 +176,7 @@ function readFields(
   used: Set<ForeignValue>,
 ): LinkFields {
   const own = values.filter(({ name }) => foreign?.test(name) !== true);
-  /** Returns the first value that can be parsed. Marks all equal values of its key as used. */
+  /** Returns the first value that can be parsed. Marks it and its repetitions as used. */
   const read = <Value>(keys: readonly string[], parse: (text: string) => Value | undefined) => {
     for (const key of keys) {
       const same = own.filter((value) => value.key === key);

@@ -3,7 +3,7 @@ import { escapeHiddenInJson } from "../../text/escape.ts";
 import { exportColumns, pickExported, writeLink } from "./columns.ts";
 import { writeRecord } from "./csv.ts";
 
-/** Writes links to CSV or JSON files that can be imported again, as a whole or in pages. */
+/** Writes links to CSV or JSON, in one file or in pages. The result can be imported again. */
 
 export const exportFormats = ["csv", "json"] as const;
 export type ExportFormat = (typeof exportFormats)[number];

@@ -43,11 +43,11 @@ export type SettledRow = Row & {
 };
 
 /**
- * Creates a function that finds the apps of rows. For a registered app, it keeps only the bundle ID
- * or package name. If the write contained all fields, it would register a deleted app again without
- * approval. The function throws if a row registers an app and the key lacks the permission. If the
- * list of apps cannot be read, a row with all fields of an app counts as a registration. All rows
- * that register the same app must have the same fields.
+ * Creates a function that finds the apps of rows. The function throws if a row registers an app and
+ * the key lacks the permission. If the list of apps cannot be read, a row with all fields of an app
+ * counts as a registration. All rows that register the same app must have the same fields. For a
+ * registered app, only the bundle ID or package name is kept. With all fields, the write would
+ * register the app again if it has been deleted since.
  */
 export function createAppSettling(rules: AppRules) {
   const firsts = new Map<string, { readonly row: number | null; readonly choice: object }>();

@@ -111,7 +111,7 @@ function readName(
   return { ...readNamedLink(path, linkHosts), by: "path", text: path };
 }
 
-/** Finds all problems with changes that many links will get. */
+/** Finds all problems with changes that would apply to many links. */
 export function checkChanges(fields: LinkFields): readonly FieldProblem[] {
   const { path, ...others } = fields;
   const message = "Path must be unique, so it cannot be set for many links at once";

@@ -19,7 +19,7 @@ import { createRowCheck, type Row, type RowRules } from "./check-rows.ts";
 
 export type RowSource = { readonly csv: TextSource } | { readonly rows: unknown };
 
-/** Facts about a source, complete after its last row. `problems` concern the whole source. */
+/** Facts about a source, complete once all rows are read. `problems` concern the whole source. */
 export type Findings = PlanSource & { readonly problems: readonly PlanProblem[] };
 
 type FileReading = Leftover & {
@@ -132,7 +132,7 @@ function refuseCount({ length }: readonly string[], wanted: number): InputRow {
   return { fields: {}, problems: [{ field: "", message }] };
 }
 
-/** How many items to examine. All items of a list have the same format. */
+/** How many items to check to find a list's format. All items have the same format. */
 const mostLookedAt = 20;
 
 function* readList(given: unknown, reading: FileReading): Generator<SourceRow> {
