@@ -71,7 +71,7 @@ type ClientState = ClientOptions & {
 
 type GivenCall = Omit<CallSoFar, "unknownOutcome"> & {
   readonly signal: Leaving;
-  /** When the whole call must end, including checks on the server, on the monotonic clock. */
+  /** The monotonic time at which the call must end, including all checks of a write. */
   readonly deadline: number;
   readonly options?: CallOptions;
 };
@@ -200,7 +200,7 @@ async function tryOnce(state: ClientState, call: RunningCall): Promise<TryOutcom
   });
 }
 
-/** Throws if the rate limit would make a call wait too long. Makes no call. */
+/** Throws if a call would have to wait too long for the rate limit. */
 async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<void> {
   if (endpoint.budget === undefined) return;
   const deadline = state.clock.monotonic() + tryDeadline_ms;
@@ -211,7 +211,7 @@ async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<vo
   await place.leave(false);
   if (wait_ms >= callDeadline_ms) throw describeFailure(call, { kind: "limited", wait_ms });
   if (state.target.isEmbedded !== true) return;
-  // The embedded service also counts other clients' calls with the same key.
+  // The embedded service also counts other clients' calls, so ask it too.
   const outcome = await tryOnce(state, call);
   if (outcome.kind === "limited") throw describeFailure(call, outcome);
 }

@@ -128,7 +128,7 @@ function failUnknown(
   return new CallFailure("outcome_unknown", message, { effect: "unknown", retry });
 }
 
-/** Returns an error's code in parentheses. Of an AggregateError, uses the first error. */
+/** Returns an error's code in parentheses. For an AggregateError, uses its first error. */
 export function describeCode(error: unknown): string {
   if (!(error instanceof Error)) return "";
   if ("code" in error && typeof error.code === "string") return ` (${error.code})`;
