@@ -155,7 +155,7 @@ const withoutIosApp = { field: "ios_app_bundle_id", condition: "null", value: tr
  */
 const mostCharacters = 1800;
 
-/** Lists a row for each link to fix, up to the limit, because each link needs its own name. */
+/** Plans a row per link, because each link needs its own name. Stops at the size limit. */
 function planNames({ first }: FilteredFinding): CoveringFix | undefined {
   const rows = first.map(({ id, name }) => ({ id, name: dropHidden(name ?? "") }));
   const isFit = (count: number) => JSON.stringify(rows.slice(0, count)).length <= mostCharacters;

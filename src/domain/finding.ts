@@ -30,7 +30,7 @@ export function describe(
 
 type SystemFacts = {
   readonly name: string;
-  /** The company whose servers request the file, and their user agent. */
+  /** The company whose servers request the file, with the user agent in `agent`. */
   readonly reader: string;
   readonly agent: string;
   readonly file: string;
