@@ -15,8 +15,8 @@ export type Endpoint = {
   /** False if the API's specification lacks the path, so a remote server may not have it. */
   readonly documented?: false;
   /**
-   * Only Waypost servers have the endpoint. For other servers, assistants get no tool for it until
-   * Waypost has called the endpoint successfully.
+   * Only Waypost servers have the endpoint. For a remote server, assistants get no tool for it
+   * until a call to it has succeeded.
    */
   readonly ours?: true;
   readonly tool: string;

@@ -102,8 +102,8 @@ export const linkFilters = {
 } as const satisfies FilterFields;
 
 /**
- * Only Waypost can filter by these fields. They need `f[…]` parameters, because servers ignore
- * unknown fields in `q[…]`. If an app has no name, the name filters match its bundle ID or package
+ * Only Waypost can filter by these fields. They are sent as `f[…]` parameters, which Waypost
+ * confirms in its response. If an app has no name, the name filters match its bundle ID or package
  * name.
  */
 export const ownLinkFilters = {

@@ -1,9 +1,7 @@
 import type { CarriedRequest } from "./api-message.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/**
- * Hooks with which metrics and the log observe requests and tool calls. Undefined if both are off.
- */
+/** Hooks that report requests and tool calls to metrics and logs. Undefined if both are off. */
 
 /** Called once when the work ends. */
 export type EndWatch<Outcome> = (outcome: Outcome) => void;
