@@ -53,7 +53,7 @@ export function readConfig(environment: TextValues, flags: TextValues): Config {
   const parsed = settingsSchema.safeParse(given, { jitless: true });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    // The first key of every issue is a setting, because the schema's keys are the settings.
+    // An issue's path starts with a setting, because the schema's keys are the settings.
     const setting = settings[issue?.path[0] as keyof typeof settings];
     throw new UsageFault(`${nameSetting(setting)} ${issue?.message}`);
   }

@@ -1,6 +1,6 @@
 /**
- * The file that `waypost` starts. It checks Node's version before loading anything that an older
- * version cannot parse, so it imports nothing and is compiled for much older versions.
+ * The file that the `waypost` command runs. It checks Node's version before loading anything that
+ * an older version cannot parse, so it imports nothing and is compiled for much older versions.
  */
 
 /** Set by the build, from package.json. */
@@ -19,8 +19,8 @@ if (isTooOld || !hasBuiltins) {
   );
   process.exitCode = 2;
 } else {
-  // Loading with `require` is faster than an import, and the build can keep the other file
-  // separate.
+  // `require` is faster than an import, and keeps the build from bundling the program into this
+  // file.
   const { createRequire } = process.getBuiltinModule("node:module");
   createRequire(import.meta.url)("./start.cjs").startProgram(process.argv, process.env);
 }

@@ -49,9 +49,7 @@ export function quoteWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/**
- * Whether the text is plainly a path. A database URL must not be shown, because of its password.
- */
+/** Whether the text is certainly a path. Other text may be a database URL with a password. */
 export function isPlainPath(path: string): boolean {
   return /^[\w./-]+$/.test(path);
 }

@@ -1,7 +1,7 @@
 import { findNearest } from "./nearest-name.ts";
 import { quote } from "./show-hidden.ts";
 
-/** Messages about apps that a link names but that are not registered. */
+/** Messages about unregistered apps that a link refers to. */
 
 /** An app's display name, and its bundle ID or package name. */
 export type NamedApp = { readonly name?: unknown; readonly identifier?: unknown };
