@@ -202,8 +202,7 @@ export function readObject(item: unknown): InputRow {
     problems.push(...found);
     const { role, place } = columns.get(name) ?? { role: "field", place: [name, undefined] };
     const [field, member] = place;
-    // Once one value is invalid, the rest of the app is skipped, so that no misleading follow-on
-    // problems are reported.
+    // Skip an app with one invalid value, because the other values could cause misleading problems.
     if (found.length > 0 || role === "known" || value === undefined) continue;
     if (role === "id") id = value;
     else if (fields[field] !== undefined) {

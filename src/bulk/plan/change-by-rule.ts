@@ -100,7 +100,7 @@ function setParameter(address: string, name: string, value: string): string {
   const text = (query ?? "").slice(1);
   let isSet = false;
   const kept = (text === "" ? [] : text.split("&")).flatMap((part) => {
-    // Parsed after an `&`, because URLSearchParams would drop a leading question mark.
+    // Parse with a leading `&`, because URLSearchParams would drop a leading question mark.
     const [[known, held] = []] = new URLSearchParams(`&${part}`);
     if (known !== name) return [part];
     if (isSet) return [];

@@ -94,7 +94,7 @@ function explainMissing({ named }: Row, links: KnownLinks, { known }: PlanContex
   if (links.isPartial) return maybeUnread;
   const address = named?.address;
   if (address === undefined || address.isOurs === true) return "This link does not exist";
-  // The URL's host is not the project's, but the project may have a link with the same path.
+  // The URL is on another host, but the project may have a link with the same path.
   const there = links.byPath.get(address.path) ?? links.byShort.get(address.path);
   const here = placeHere(address, known?.linkHost, there);
   return `This link does not exist: ${describeForeignHost(address.host, here)}`;
