@@ -65,7 +65,7 @@ export class CallFailure extends Error {
 
 /** Describes a failed call. `checked` describes what a check on the server found. */
 export function describeFailure(call: CallSoFar, end: FailedOutcome, checked?: string): Error {
-  // An earlier attempt that may have had an effect matters more than the last one's failure.
+  // If an earlier attempt may have had an effect, report that instead of the last failure.
   const { unknownOutcome } = call;
   if (unknownOutcome !== undefined) return failUnknown(call, unknownOutcome, end, checked);
   if (end.kind === "failed" || end.kind === "unsent") return end.error;

@@ -20,7 +20,7 @@ export type KeyFacts = {
 export type KnownKey = {
   /** Undefined for a key of a remote server. */
   readonly facts: KeyFacts | undefined;
-  /** Why the embedded service rejects every call with this key. Undefined if it does not. */
+  /** Why the embedded service rejects every call with this key. Undefined if it accepts calls. */
   readonly refusal?: string;
   /** The id that `waypost keys list` shows; undefined for a key of a remote server. */
   readonly keyId?: string;

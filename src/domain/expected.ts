@@ -226,9 +226,7 @@ function describePathsLeftOut(
   return [describe("warning", "browser_links_left_out", message, fix)];
 }
 
-/**
- * Returns a single number if it is the same on both platforms. Otherwise returns one per platform.
- */
+/** Returns one number if the counts are equal, and otherwise one per platform. */
 function describeCounts(listed: ListedPathCounts): string {
   const counts = new Set(listed.map(([, count]) => count));
   if (counts.size === 1) return [...counts].join("");

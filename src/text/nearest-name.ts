@@ -3,9 +3,9 @@
 const mostSuggested = 3;
 
 /**
- * Suggests known names for `name`. Prefers names with the same meaning or with all of its words.
+ * Suggests known names for `name`. Prefers names with the same meaning or with all words of `name`.
  * Otherwise suggests the name with the most similar spelling, or else names that consist of some of
- * its words.
+ * those words.
  */
 export function suggestNames(
   name: string,

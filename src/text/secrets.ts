@@ -59,7 +59,7 @@ export function nameKey({ id }: { readonly id: string }): string {
   return `…${id.slice(-8)}`;
 }
 
-/** An empty list means all scopes. */
+/** If `scopes` is empty, the key has all scopes. */
 export function describeKeyAccess(role: string, scopes: readonly string[]): string {
   return `role ${role}, ${scopes.length === 0 ? "all scopes" : scopes.join(", ")}`;
 }
