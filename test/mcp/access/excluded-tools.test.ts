@@ -38,7 +38,7 @@ describe("if WAYPOST_TOOLS excludes delete_link,", () => {
     },
   );
 
-  test("neither another process's plan nor an undo of a job can delete links", async () => {
+  test("links cannot be deleted by another process's plan or by undoing a job", async () => {
     await using other = await open();
     const made = await call(other, "plan_links", { operation: "upsert", rows: [{ path: "a" }] });
     const { job } = await call(other, "apply_plan", { plan_id: made.plan.id });

@@ -175,14 +175,14 @@ describe("the next process that uses the data folder", () => {
     expect(await stage.listNames()).toHaveLength(42);
   });
 
-  test("reads the permissions from files that do not contain the API key", async () => {
+  test("finds stored permissions but no API key in the data folder", async () => {
     const files = await Promise.all([at.file(), `${at.file()}-wal`].map((file) => readFile(file)));
     expect(files.filter((bytes) => bytes.includes("links.update"))).not.toEqual([]);
     expect(files.filter((bytes) => bytes.includes(key))).toEqual([]);
   });
 });
 
-test("revoking a key hides its tools, even if the key could never list links", async () => {
+test("a revoked key's tools are hidden even if the key could only read single links", async () => {
   key = await world.addKey({ scopes: ["links.show"] });
   const refuse = answering(401, { error: messages.key_invalid });
   let isRevoked = false;

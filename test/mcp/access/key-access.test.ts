@@ -158,7 +158,7 @@ describe("the tool list", () => {
   });
 });
 
-test("a call to a denied tool returns the API's error, but sends no request", async () => {
+test("a call to a denied tool returns the API's error without sending a request", async () => {
   const scopes = ["links.show"] as const;
   await using stage = await openStage({
     send: assistant.world.fetch,

@@ -72,7 +72,7 @@ test("a tool hidden after a rejection is listed again if the clock is set back",
   expect(await stage.listNames()).toContain("delete_link");
 });
 
-test("if export_links fails for lack of a scope, all tools listing links are hidden", async () => {
+test("if export_links fails for lack of a scope, tools that list links are hidden", async () => {
   const error = messages.scope_missing("links.index");
   let isRevoked = false;
   const send: Deployment = (request) => {

@@ -101,7 +101,7 @@ describe("permission probes", () => {
     expect(await readStore()).toEqual(before);
   });
 
-  test("use one random UUID as the ID in every request", async () => {
+  test("use the same random UUID in every request", async () => {
     await using stage = await openStage({ send: world.fetch, key: world.key });
     await stage.listTools();
     const ids = new Set(stage.asked.flatMap((line) => uuid.exec(line)?.[0] ?? []));

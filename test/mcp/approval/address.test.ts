@@ -161,7 +161,7 @@ describe.each(eras)("if a %s client can open URLs,", (era) => {
     await expectUntouched();
   });
 
-  test("a form answer sent in reply to the request to open the page approves nothing", async () => {
+  test("a form answer cannot approve a call that asks to open a page", async () => {
     const client = await connect(era, () => ({ action: "accept", content: { approve: true } }));
     const call = deleteLink(client);
     await assistant.untilAsleep();

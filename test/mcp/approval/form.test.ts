@@ -192,7 +192,7 @@ describe.each(legacyEras)("a %s client that supports forms", (era) => {
     await expectUntouched();
   });
 
-  test("approves nothing by sending a form answer together with the call", async () => {
+  test("cannot approve a call by sending a form answer along with it", async () => {
     const { callTool } = await assistant.connect({
       era,
       elicit: () => think({ action: "decline" }),

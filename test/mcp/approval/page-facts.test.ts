@@ -245,7 +245,7 @@ describe("a page template on the approval page", () => {
     expect((await assistant.visit(`${url}?frame=1-phone`)).html).not.toContain("After");
   });
 
-  test("mentions an earlier live version without showing that version's text", async () => {
+  test("is shown with a note about an earlier live version, but without its text", async () => {
     for (const title of ["First", "Second"]) {
       await assistant.callTool("save_template", { body: writeBody(title) });
       await assistant.press(await publish({}), "approve");

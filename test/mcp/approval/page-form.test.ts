@@ -89,7 +89,7 @@ describe("an open approval page", () => {
     expect(later).toContain("asked 1 minute ago");
   });
 
-  test("can still be answered after requests with other HTTP methods", async () => {
+  test("rejects unsupported HTTP methods and can still be answered afterwards", async () => {
     for (const method of ["GET", "HEAD", "GET", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
       const headers = { host: "127.0.0.1:8787" };
       const response = await assistant.fetchPage(new Request(url, { method, headers }));
@@ -159,7 +159,7 @@ describe("an open approval page", () => {
     ["a request for another host", { host: "evil.example" }],
     ["a request from another origin", { origin: "http://evil.example" }],
     ["a request from the origin null", { origin: "null" }],
-  ])("hides the action from %s", async (_, headers) => {
+  ])("does not show the action in the response to %s", async (_, headers) => {
     const page = await assistant.visit(url, undefined, headers);
     expect(page.status).toBe(403);
     expectGuarded(page);

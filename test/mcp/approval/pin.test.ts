@@ -154,7 +154,7 @@ describe("an approval page that asks for a PIN", () => {
 });
 
 describe("an approval page that requires a PIN", () => {
-  test("asks for it in every process, and all processes share one limit of attempts", async () => {
+  test("asks for the PIN in every process, and counts attempts across processes", async () => {
     await using assistant = await createAssistantWorld({ pin: "correct horse" });
     await assistant.plant("link", { path: "a" });
     const call = async () => await assistant.call("delete_link", { id: "a" });

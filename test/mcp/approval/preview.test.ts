@@ -224,7 +224,7 @@ describe("the preview of a deletion or update", () => {
   });
 
   test.each(["delete_ios_app", "update_ios_app"])(
-    "shows for %s how many links use the app, and names the most clicked",
+    "shows how many links use the app, and names the most clicked links: %s",
     async (tool) => {
       const { id } = await assistant.plant("ios_app", iosApp);
       for (const [index, name] of ["One", "Two", "Three", null].entries()) {
@@ -243,7 +243,7 @@ describe("the preview of a deletion or update", () => {
     },
   );
 
-  test("takes one request for the app and one for its links", async () => {
+  test("needs only one request for the app and one for its links", async () => {
     const { id } = await assistant.plant("ios_app", iosApp);
     const before = assistant.countAsked();
     await readPreview("delete_ios_app", { id });

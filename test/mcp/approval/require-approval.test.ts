@@ -36,7 +36,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(await hasLink(assistant, "spring")).toBe(false);
   });
 
-  test("gets a page URL if it supports no forms, and its next call uses the approval", async () => {
+  test("gets a page URL if it supports no forms, and can call again after approval", async () => {
     const { assistant, id } = await withLink({ era });
     await using _ = assistant;
     const call = () => assistant.callTool("delete_link", { id: "spring" });
@@ -98,7 +98,7 @@ test("an approval for one server is not valid for another server", async () => {
   expect((await ask(one)).deleted.id).toBe(id);
 });
 
-describe("an open approval page", () => {
+describe("an approval page", () => {
   test("is shared by identical calls of all clients with the same key", async () => {
     await using assistant = await createAssistantWorld();
     const { id } = await assistant.plant("ios_app", {
@@ -128,7 +128,7 @@ describe("an open approval page", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("can be answered in another process, and a call there uses the approval", async () => {
+  test("can be answered in another process and then approves a call there", async () => {
     const { assistant, id } = await withLink();
     await using _ = assistant;
     const first = await assistant.callTool("delete_link", { id });

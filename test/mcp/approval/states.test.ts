@@ -321,7 +321,7 @@ const texts: Readonly<Record<string, string>> = {
 };
 
 test.each(Object.entries({ ...states, ...calls }))(
-  'the approval page in the state "%s" is accessible',
+  "the approval page has no accessibility violations: %s",
   async (name, make) => {
     const page = await make();
     const text = await page.getByRole("main").innerText();

@@ -185,7 +185,7 @@ async function endCall(era: Era, after_ms: number): Promise<void> {
   await expect(callTool("delete_link", { id }, {}, { signal: call.signal })).rejects.toThrow();
 }
 
-describe.each(legacyEras)("a %s client that ends a call with an open form", (era) => {
+describe.each(legacyEras)("a %s client that ends a call while its form is open", (era) => {
   test.each([
     [45_000, "approval_required", 1],
     [44_999, "approval_declined", 2],

@@ -38,7 +38,7 @@ describe("a link of a remote server", () => {
     [{ url: ["a"] }],
     [{ enable_forced_redirect: "often" }],
     [{ clicks: 1.5 }],
-  ])("is returned without its invalid field %j, and a problem names the field", async (odd) => {
+  ])("is returned without its invalid field %j, which is reported as a problem", async (odd) => {
     await plantThree();
     const change = (link: Fields) => (link["path"] === "c" ? { ...link, ...odd } : link);
     strange.proxy.setAlter(alterLinks(change));
@@ -53,7 +53,7 @@ describe("a link of a remote server", () => {
 
 describe("a list of a remote server", () => {
   test.each([[null], ["gone"], [{ path: "b" }], [{ id: {}, path: "b" }]])(
-    "is returned without its invalid row %j, and a problem reports the row",
+    "is returned without its invalid row %j, which is reported as a problem",
     async (row) => {
       await plantThree();
       strange.proxy.setAlter(alterLinks((link) => (link["path"] === "b" ? row : link)));

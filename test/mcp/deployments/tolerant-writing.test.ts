@@ -158,7 +158,7 @@ describe("an undo", () => {
     expect(strange.listWrites()).toEqual([`DELETE /api/v1/links/${id}`]);
   });
 
-  test("is rejected if it is unknown whether a deletion was made", async () => {
+  test("of a deletion is rejected if it is unknown whether the link was deleted", async () => {
     const { id } = await strange.plant("link", { path: "spring" });
     let isDeleted = false;
     strange.proxy.setAlter(({ method }, reply) => {

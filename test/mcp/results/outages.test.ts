@@ -143,7 +143,7 @@ describe("a call", () => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("fails during an outage with the same error as reading a resource", async () => {
+  test("to read a resource fails during an outage with the error that tools return", async () => {
     const uri = `waypost://plans/${await plan()}/1`;
     vi.spyOn(assistant.state.plans, "find").mockRejectedValueOnce(unreachable);
     const refused = assistant.readResource(uri);

@@ -63,7 +63,7 @@ test.each<readonly [tool: string, field: string, value: unknown, message: string
 );
 
 describe("splitting an error message into problems", () => {
-  test("separates three problems that are joined as the specification defines", async () => {
+  test('separates three problems that are joined with commas and "and"', async () => {
     const parts = ["Bundle is invalid", "Bundle can't be blank", teamLength] as const;
     const [first, second, third] = parts;
     const problems = [
@@ -95,7 +95,7 @@ describe("splitting an error message into problems", () => {
     ]);
   });
 
-  test("assigns a problem with a selected app to the link's app field", async () => {
+  test("assigns a problem with an app's ID to the link's app field", async () => {
     const id = "00000000-0000-4000-8000-000000000000";
     expect(await fail("create_link", { path: "taken", ios_app: { id } })).toEqual([
       ["path", "Path has already been taken"],
@@ -171,7 +171,7 @@ test("each error in the body of a 400 response is returned as a problem", async 
   });
 });
 
-test("an unknown part of a remote server's error message is quoted in its problem", async () => {
+test("a problem quotes any part of a remote server's error that is not recognized", async () => {
   const error = "Bundle is invalid and Team is odd";
   await using other = await openStage({ send: answering(422, { error }) });
   const { structured } = await other.callTool("register_ios_app", ios);

@@ -104,7 +104,7 @@ describe("paths of links without an app", () => {
     expect(messages[0]).toContain("up to 200 or 128 KB of the file");
   });
 
-  test("include short paths that add a query, and they count toward the files' limit", async () => {
+  test("include short paths with a query, which also count toward each file's limit", async () => {
     await plantAndroidApps(1);
     await plantLinks(199, (index) => `web-${index}`);
     const { body } = await shorten("utm_source=mail");

@@ -24,7 +24,7 @@ const cases: readonly Case[] = [
 ];
 
 test.concurrent.each(cases)(
-  "if the remote server is killed during $tool over $over, the error states the call's effect",
+  "if a remote server is killed during $tool ($over), the error says whether data may have changed",
   async (given) => {
     await using folder = await createUsedFolder();
     await using deployment = await startServe(folder.path);

@@ -55,7 +55,7 @@ describe("an input line", () => {
     ["at the end of a response", '{"result":{"a":"', '"},"jsonrpc":"2.0","id":7}', null],
     ["in a string", '{"jsonrpc":"2.0","method":"tools/call","params":"', ',\\"id\\":7}"}', null],
   ])(
-    "over 4 MiB gets an error with the request's ID, or with null if it has none: an ID %s",
+    "over 4 MiB with an ID %s gets an error with that ID only if it is a request's ID",
     async (_, ...given) => {
       const [begin, end, id] = given;
       const heard = await session.exchange(`${begin}${"x".repeat(5 * mebibyte)}${end}`);

@@ -173,7 +173,7 @@ describe("a link made invalid by a rule", () => {
 
   const rule = { add_query: { field: "url", values: { utm_source: "mail" } } };
 
-  test("is listed in the plan's problems, and the plan cannot be applied", async () => {
+  test("is listed in the plan's problems, and prevents the plan from being applied", async () => {
     const { plan: made } = await plan(rule);
     expect(made.counts).toMatchObject({ update: 1, invalid: 1 });
     expect(made.next).toContain("leave the invalid rows out with skip_invalid");

@@ -32,7 +32,7 @@ async function startInterruptedJob(rows: readonly object[]): Promise<string> {
   return plan_id;
 }
 
-test("a plan's new app needs approval even if it is registered after planning", async () => {
+test("a plan's new app needs approval even if another client registers it first", async () => {
   const plan_id = await planRows([row]);
   await assistant.plant("ios_app", registered);
   const { error } = await apply(plan_id);
@@ -41,7 +41,7 @@ test("a plan's new app needs approval even if it is registered after planning", 
   expect(await assistant.state.jobs.findOfPlan(plan_id)).toBeUndefined();
 });
 
-test("the approval request shows a new app even if it is registered after planning", async () => {
+test("the approval request shows a new app even if another client registers it first", async () => {
   await assistant.plant("link", { path: "old", name: "A" });
   const plan_id = await planRows([row, { path: "old", name: "B" }]);
   await assistant.plant("ios_app", registered);

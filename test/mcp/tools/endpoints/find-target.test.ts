@@ -48,7 +48,7 @@ describe("get_link", () => {
     expect(structured.link).toMatchObject({ id: ids[path], path });
   });
 
-  test("finds a link by the escaped path that results show", async () => {
+  test("finds a link by its path as escaped in results", async () => {
     const { structured } = await stage.callTool("get_link", { id: ids[joined] ?? "" });
     const shown: string = structured.link.path;
     expect(shown).toBe("می\\u{200c}خواهم");

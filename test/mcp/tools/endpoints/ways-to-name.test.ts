@@ -101,7 +101,7 @@ test("get_link lists links with similar names if the given name is incomplete", 
 describe("a URL on another host", () => {
   const id = "https://other.example/spring?utm=1";
 
-  test("causes an error that names the project's host and its link at the same path", async () => {
+  test("causes an error that names the project's host and the link at that path", async () => {
     const { error } = (await get(assistant, id)).structured;
     expect(error).toMatchObject({
       code: "not_found",

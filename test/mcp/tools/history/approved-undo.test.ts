@@ -96,7 +96,7 @@ test("an undo needs approval if it points a link back at another host", async ()
   expect(asked).toHaveLength(2);
 });
 
-test("an undo that restores an app and its links needs an approval of every step", async () => {
+test("the approval page for undoing an app's deletion lists the app and its links", async () => {
   await using remote = await createAssistantWorld({ isRemote: true });
   const fields = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
   const { id } = await remote.plant("ios_app", fields);

@@ -165,7 +165,7 @@ describe.concurrent.each(Object.entries(eras))("in revision %s,", (_, { open, as
   }
 });
 
-test("in a session of an earlier revision, a different revision in a call is ignored", async () => {
+test("a session of an earlier revision ignores a newer revision in a call", async () => {
   await using folder = await createUsedFolder();
   await using session = startRaw({ data: folder.path });
   await session.handshake();
