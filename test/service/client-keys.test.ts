@@ -343,7 +343,7 @@ describe("a client key", () => {
   });
 });
 
-test("a client key in a repeated api_key is rejected even by public endpoints", async () => {
+test("a client key is rejected even by public endpoints if api_key is sent twice", async () => {
   await world.make("/links", { path: "spring" });
   const asked = { key: null, body: { url: `${host}/spring` } };
   for (const keys of [[client], ["other", client], [client, "other"], ["other", ` ${client} `]]) {

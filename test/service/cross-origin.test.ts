@@ -62,7 +62,7 @@ const send = (method: string) =>
     address: "203.0.113.9",
   });
 
-test("pages of other origins can read a 429, and preflights have no rate limit", async () => {
+test("the rate limit ignores preflights, and its 429 can be read cross-origin", async () => {
   for (let turn = 0; turn < 1200; turn += 1) {
     expect((await send("OPTIONS")).status).toBe(204);
     expect((await send("POST")).status).toBe(404);

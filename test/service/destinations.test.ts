@@ -170,7 +170,7 @@ describe("in a project with allowed hosts", () => {
     expect((await publish()).status).toBe(200);
   });
 
-  test("a forbidden host can be published only in a template that is already live", async () => {
+  test("a forbidden host can be published only if the live template contains it", async () => {
     await save({ body: picture });
     await limit();
     expect((await save({ css: "p{color:red}" })).status).toBe(200);

@@ -169,7 +169,7 @@ describe("GET /links with filters", () => {
     expect(reply.headers.get("set-cookie")).toBeNull();
   });
 
-  test("gives no warning for valid filters, unlike GET /projects, which ignores them", async () => {
+  test("returns no Warning header for valid filters, unlike GET /projects", async () => {
     const query = "q[name_in][0]=x&q[name_or_path_cont]=y&q[url_eq]=&q[s]=name&limit=1&other=1";
     const reply = await world.call("GET", "/links", { query });
     expect([reply.status, reply.headers.get("warning")]).toEqual([200, null]);

@@ -48,7 +48,7 @@ afterEach(async () => {
 
 describe("unknown IDs and paths", () => {
   test.each(routesById)(
-    "get the same response as another project's IDs from %s %s",
+    "cause the same response as another project's IDs: %s %s",
     async (method, path, entry) => {
       const foreign = fc.constantFrom<keyof OtherProject>(
         "id",
@@ -72,7 +72,7 @@ describe("unknown IDs and paths", () => {
   );
 
   test.each(routesById)(
-    "get the same response as known IDs if extra characters are appended to both: %s %s",
+    "cause the same response as known IDs if the same characters are appended: %s %s",
     async (method, path, entry) => {
       const own = await makeOwn(world);
       const kind = path.split("/")[1] as keyof OwnRecords;
@@ -87,7 +87,7 @@ describe("unknown IDs and paths", () => {
   );
 
   test.each(["ios_app", "android_app"] as const)(
-    "get the same response as another project's IDs when sent as a link's %s",
+    "cause the same response as another project's IDs when sent as a link's %s",
     async (app) => {
       const { body: own } = await world.call("POST", "/links", { body: { path: "own" } });
       for (const [method, path] of [
@@ -106,7 +106,7 @@ describe("unknown IDs and paths", () => {
     },
   );
 
-  test("get the same response as another project's paths when a URL is shortened", async () => {
+  test("cause the same response as another project's paths when a URL is shortened", async () => {
     const paths = [theirs.path, "nothing"];
     const [known, stranger] = await both(paths, (path) =>
       world.call("POST", "/short_links", { body: { url: `http://other.localhost:8787/${path}` } }),

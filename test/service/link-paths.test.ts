@@ -121,7 +121,7 @@ test("200 generated paths are unique and contain no ambiguous characters", async
   for (const path of paths) expect(path).toMatch(generated);
 });
 
-test("generated paths are never already in use and get longer after some collisions", async () => {
+test("generated paths are always unused and get longer after several collisions", async () => {
   let stuck = 0;
   const bytes = (count: number) => {
     // Only generated paths use eight or nine bytes. IDs must stay different.
@@ -266,7 +266,7 @@ const growing = { path: ["Ⱥ", "Ⱦ", "İ"], name: listRange(0x0958, 0x095f, 0xfb
 const others = { path: listRange(0x0400, 0x052f), name: listRange(0x4e00, 0x9fff) };
 
 test.each([0, 6, 10])(
-  "a path and name of maximum length are stored even if normalization lengthens %i in 10 letters",
+  "paths and names of maximum length are stored even if %i in 10 letters grow when normalized",
   async (share) => {
     await using world = await createWorld();
     const draw = (field: "path" | "name", length: number) => {

@@ -217,7 +217,7 @@ test("GET /link_stats reports no top link if there were no clicks", async () => 
   }
 });
 
-test("GET /link_stats accepts times, and the previous period has the same length", async () => {
+test("GET /link_stats accepts times and compares periods of the same length", async () => {
   for (let hour = 0; hour < 24; hour += 1) {
     note("autumn", new Date(Date.UTC(2026, 0, 10) + hour * hour_ms).toISOString());
   }

@@ -119,7 +119,7 @@ describe("a template draft", () => {
     expect((await publish({ body: "", css: "" })).body).toMatchObject({ body: "", css: "" });
   });
 
-  test("can be published empty and is then shown as the starter page", async () => {
+  test("can be published empty, and previews then show the starter template", async () => {
     await save({ body: "", css: "" });
     const reply = await publish();
     expect([reply.status, reply.body.live_version]).toMatchObject([200, { body: "", css: "" }]);
@@ -336,7 +336,7 @@ describe("access to page templates", () => {
     },
   );
 
-  test("with only the publish scope does not allow saving without publishing", async () => {
+  test("with only the publish scope allows publishing a body but not saving a draft", async () => {
     const key = await world.addKey({ scopes: ["page_templates.publish"] });
     const reply = await publish({ body, css }, { key });
     expect([reply.status, reply.body.body]).toEqual([200, body]);

@@ -137,7 +137,7 @@ test("request counts from before the clock was set back do not block later reque
   expect(await countPassed([startProcess(world)], 600, asked)).toBe(600);
 });
 
-test("refunds to a rate limit cause no extra writes while its count is being stored", async () => {
+test("refunding requests causes no extra writes while their count is being stored", async () => {
   let writes = 0;
   const write: World["store"]["write"] = (work) => {
     writes += 1;
