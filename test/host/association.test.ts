@@ -142,7 +142,7 @@ describe("association files", () => {
     expect((await listExcluded())[0]).toEqual(all);
   });
 
-  test("exclude short paths of URLs with a query only after the paths of all links", async () => {
+  test("exclude the paths of all links before any short paths of URLs with a query", async () => {
     await addApps();
     await writeDirectly(async (tenant) => {
       const linkId = await addLink(tenant, "web-0", { now });

@@ -112,7 +112,7 @@ describe("a visit", () => {
     }
   });
 
-  test("is counted when its link is read or listed while the visit is being saved", async () => {
+  test("is still counted if its link is read or listed while the visit is saved", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     const { world } = host;
     const key = await world.addKey({ project: await world.addProject() });
