@@ -12,7 +12,7 @@ const ios_app = { bundle_id: "com.example.one", team_id: "ABCDE12345" };
 const android_app = { package_name: "com.example.one", fingerprints: [sha256] };
 
 describe("excluded paths in an association file", () => {
-  test("are dropped before any app is dropped if the file would be too long", () => {
+  test("are dropped before any app if the file would be too long", () => {
     const long = Array.from({ length: 200 }, (_, count) => `${"x".repeat(1900)}${count}`);
     const android_apps = [android_app, { ...android_app, package_name: "com.example.two" }];
     for (const [file, times] of [

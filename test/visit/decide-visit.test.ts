@@ -244,7 +244,7 @@ describe("the destination", () => {
     expect(toPlay(fields, { address })).toBe(`${play}&referrer=utm_source%3Da`);
   });
 
-  test("contains a long link URL only in the encoding that most SDKs read", () => {
+  test("contains a long link URL only once, in the encoding that most SDKs read", () => {
     const short = visitLong(50);
     expect(referrerReaders["1.0.0 and 1.0.1"](short.referrer)).toBe(short.address);
     for (let letters = 50; letters < 200; letters += 1) {

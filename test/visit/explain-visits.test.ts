@@ -71,7 +71,7 @@ describe("explainVisits", () => {
     });
   });
 
-  test("describes the same page with or without an installed app if the link has none", () => {
+  test("describes the same redirect with and without an app if the link has no app", () => {
     const draft = { url: "https://shop.example/", android_fallback_url: "https://a.example/" };
     const { visits } = explainVisits(draft, {});
     expect(visits.ios.without_app).toEqual({

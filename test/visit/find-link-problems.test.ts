@@ -350,7 +350,7 @@ describe("checking an unsaved link", () => {
     ]);
   });
 
-  test("reports each problem only once even if the link has no fields", () => {
+  test("reports each missing destination once if the link has no fields", () => {
     expect(listProblems(explainVisits({}, {}).problems)).toEqual([
       ["ios_fallback_url", "iOS visitors have nowhere to go.", "Set ios_fallback_url or url."],
       [
