@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { pickNamedLinks, readNamedLink } from "../../../src/contract/rules/named-records.ts";
 
-test('the name "twin#x" means both links "twin" and "twin/" of a remote server', () => {
+test('the name "twin#x" is ambiguous if a remote server has the links "twin" and "twin/"', () => {
   const links = [{ path: "twin" }, { path: "twin/" }];
   expect(pickNamedLinks(readNamedLink("twin#x", []), links)).toEqual(links);
   for (const link of links) {
