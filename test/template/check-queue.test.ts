@@ -34,7 +34,7 @@ test("the check queue pauses after each check for as long as the check took", as
   ]);
 });
 
-test("a failed check rejects its caller, and the queue continues with the next check", async () => {
+test("the check queue reports a failed check to its caller and runs the next check", async () => {
   let now = 0;
   const rests: number[] = [];
   const take = createCheckQueue({

@@ -113,7 +113,7 @@ describe("a template with a URL on a forbidden host", () => {
     }
   });
 
-  test("would pass a check of rendered samples if it uses the URL only on one link's page", () => {
+  test("would pass a check of rendered samples if only one link's page shows the URL", () => {
     const patient = hostile.filter((body) => body.includes('"T"'));
     const shown = patient.filter((body) => {
       try {

@@ -125,7 +125,7 @@ describe("a hostile body", () => {
     },
   );
 
-  test("is refused by the template check, except for fewer than 10 samples", async () => {
+  test("is refused by the template check, with fewer than 10 exceptions", async () => {
     const refused = await Promise.all(
       hostileBodies.map(async (body) => (await lookOver({ body, css: "" })).length > 0),
     );

@@ -164,7 +164,7 @@ describe("a problem in rendered HTML", () => {
     expect(problems.map((problem) => problem.split(" ", 1)[0])).toContain(place);
   });
 
-  test("is reported where the source nests too deeply or takes too many steps", async () => {
+  test("is reported where the source exceeds the limit for nesting or for steps", async () => {
     const deep = `${"{% if true %}<i>".repeat(8)}\n${"<i>".repeat(60)}${"{% endif %}".repeat(8)}`;
     expect(await checkBody(deep)).toEqual([
       `2:166 ${made}The page nests elements more than 64 levels deep.`,
