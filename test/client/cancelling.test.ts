@@ -55,7 +55,7 @@ test("a call cancelled before it starts sends no request", async () => {
 
 describe("a call cancelled while the response's body stalls", () => {
   test.each(["create", "upsert"] as const)(
-    "reports success if it is an accepted %s",
+    "reports success if the server has accepted the %s",
     async (act) => {
       at.hostile.plan({ writes: ["stall_body after"] });
       expect(listUnread(await acts[act]())).toHaveLength(1);

@@ -20,7 +20,7 @@ const acts: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 
 test.each(Object.entries(acts))(
-  "a write that %s fails without effect and is not repeated if the database is locked",
+  "if the database is locked, a write that %s fails without effect and is not repeated",
   async (_, act) => {
     at.hostile.plan({ writes: ["locked"] });
     await expect(act()).rejects.toMatchObject({

@@ -128,7 +128,7 @@ describe("the only client of a key", () => {
     expect(times.slice(600)).toEqual(waited);
   });
 
-  test("does not delay other calls because of a slow response", async () => {
+  test("does not delay calls longer because an earlier response was slow", async () => {
     const [asked, answered] = [createGate(), createGate()];
     onRequest = () => {
       asked.open();

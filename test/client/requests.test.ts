@@ -51,7 +51,7 @@ async function call<E extends Endpoint>(endpoint: E, input: Input<E>) {
 }
 
 describe("the client's requests for links", () => {
-  test("can contain a page, filters with lists, and a sort order", async () => {
+  test("can contain a page, a sort order, and filters with lists of values", async () => {
     for (const path of ["a b", "c&d", "e"]) await client.call(links.create, { path });
     const listed = await call(links.index, {
       page: 1,
