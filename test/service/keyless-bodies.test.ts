@@ -119,7 +119,7 @@ test("the API holds at most 32 incomplete request bodies sent without a secret k
   expect((await made).status).toBe(201);
 });
 
-test("a 33rd unfinished request replaces one older than two seconds, which gets 503", async () => {
+test("a 33rd unfinished request ends one older than two seconds with a 503", async () => {
   const { beginMany } = await serve(world);
   const old = beginMany(33);
   const [late] = (await waitForAnswers(old, 1)).keys();

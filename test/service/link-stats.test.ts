@@ -129,7 +129,7 @@ describe("GET /link_stats", () => {
   });
 });
 
-test("GET /link_stats returns the requested rows and an extra row for deleted links", async () => {
+test("GET /link_stats adds a row for deleted links to the requested number of rows", async () => {
   for (const path of ["spring/one", "spring/two"]) {
     for (let turn = 0; turn < 3; turn += 1) note(path, "2026-01-06T08:00:00Z");
     note(path, "2026-01-01T08:00:00Z");
