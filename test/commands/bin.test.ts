@@ -82,7 +82,7 @@ describe("a deleted link or app", () => {
   test.each([
     ["taken", "Path has already been taken"],
     ["unknown", "; waypost bin list shows the IDs"],
-  ])("is not restored if its path is taken or the given ID unknown: %s", async (why, said) => {
+  ])("is not restored if its path is taken or the given ID is unknown: %s", async (why, said) => {
     const { id } = await serving.make("/links", { path: `path-${why}` });
     await remove(`/links/${id}`);
     if (why === "taken") await serving.make("/links", { path: `path-${why}` });

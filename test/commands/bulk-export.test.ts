@@ -119,7 +119,7 @@ describe("export filters", () => {
     expect(await findPaths("ios_app_name_empty=false")).toHaveLength(hostile.length);
   });
 
-  test("include --search, which finds a link by words in several of its fields", async () => {
+  test("include --search, which matches words from several fields of a link", async () => {
     const { stdout } = await exportLinks(
       "--format",
       "json",

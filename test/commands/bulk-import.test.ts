@@ -235,7 +235,7 @@ describe("an import file", () => {
 });
 
 describe("an import to a remote server", () => {
-  test("uses that server's key and creates a job that is listed only for this key", async () => {
+  test("uses the configured API key and creates a job that only this key can list", async () => {
     await using elsewhere = await createUsedFolder();
     await using serving = await startServe(elsewhere.path);
     const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };

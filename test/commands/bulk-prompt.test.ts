@@ -137,7 +137,7 @@ describe("the approval prompt of a bulk change", () => {
     ["3120\n", false],
     ["", false],
   ])(
-    "for 312 links asks for that number, and treats the input %j as approval: %s",
+    "for 312 links asks for the number 312, and treats the input %j as approval: %s",
     async (typed, isMeant) => {
       const asked = await ask(typed, 312);
       expect(asked.isMeant).toBe(isMeant);

@@ -186,7 +186,7 @@ describe("a settings file", () => {
     },
   );
 
-  test("of a project does not keep the environment variables of the replaced entry", async () => {
+  test("of a project gets a new entry without the old one's environment variables", async () => {
     const project = join(home(), "project");
     const env = { WAYPOST_API_KEY: "planted", WAYPOST_MODE: "full" };
     fill(`project/${file}`, JSON.stringify({ mcpServers: { waypost: { command: "x", env } } }));

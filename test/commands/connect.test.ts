@@ -67,7 +67,7 @@ describe.each(cases)(
       );
     });
 
-    test.runIf(workspace === undefined)("with --workspace is refused", async () => {
+    test.runIf(workspace === undefined)("does not support the flag --workspace", async () => {
       const { code, stderr } = await run([client, "--workspace"]);
       expect({ code, stderr }).toMatchObject({ code: 2 });
       expect(stderr).toContain("no per-project settings file");
@@ -247,7 +247,7 @@ describe("the entry that waypost connect writes", () => {
     ["with a password", startsWith("--database-url", "postgres://me:the-secret@db/links")],
     ["with a password after =", startsWith("--database-url=postgres://me:the-secret@db/links")],
     ["with a token", startsWith("--some-token", "the-secret")],
-  ])("replaces an entry %s; --write and --remove never print the old secrets", async (_, old) => {
+  ])("replaces an entry %s, and no secret of the old entry is printed", async (_, old) => {
     const file = ".cursor/mcp.json";
     const text = JSON.stringify({ mcpServers: { waypost: old } });
     for (const word of ["--write", "--remove"]) {
@@ -283,14 +283,14 @@ describe("the entry that waypost connect writes", () => {
     expect(stderr).toContain("To keep your settings, add the variables to the entry's env.");
   });
 
-  test("for a project's settings file has no password; a warning says to add none", async () => {
+  test("for a project's settings file has no password and is printed with a warning", async () => {
     const env = { HOME: home(), WAYPOST_DATABASE_URL: "postgres://me:the-secret@db/links" };
     const { stdout, stderr } = await runHere(["connect", "cursor", "--workspace"], env);
     expect(stdout + stderr).not.toContain("the-secret");
     expect(stderr).toContain("Never put a password or a token there.");
   });
 
-  test("contains no mode, so waypost connect refuses the flag --mode", async () => {
+  test("is not written if --mode is given, and the error suggests WAYPOST_MODE", async () => {
     const { code, stderr } = await run(["cursor", "--mode", "read-only"]);
     expect(code).toBe(2);
     expect(stderr).toContain("add WAYPOST_MODE to the entry's env");

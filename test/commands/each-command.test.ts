@@ -36,7 +36,7 @@ test("waypost import reads a file from stdin and exits", async () => {
   expect(await runProcess(words, { input })).toMatchObject({ code: 0 });
 });
 
-test("waypost backup and restore exit when run as separate processes", async () => {
+test("waypost backup and restore each exit when run as a separate process", async () => {
   const file = join(folder.path, "../copy.waypost");
   const to = join(folder.path, "../restored");
   expect(await runProcess(["backup", file, "--data", folder.path])).toMatchObject({ code: 0 });

@@ -111,7 +111,7 @@ test("migrate copies the last writes of a killed process", async () => {
   expect(stdout).toContain('"path":"last"');
 });
 
-test("if migrate is killed before it marks the source as moved, a second run does so", async () => {
+test("a second run of migrate marks the source as moved if the first run was killed", async () => {
   await using other = await createFolder();
   const before = await readFolder(source);
   const to = `sqlite:${other.path}`;

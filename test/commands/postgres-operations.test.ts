@@ -11,7 +11,7 @@ import { waitUntil } from "../support/clock.ts";
 
 /** `waypost serve` with PostgreSQL, and while PostgreSQL is down. */
 
-test("serve is not ready while PostgreSQL is down; metrics count its connections", async () => {
+test("serve is not ready while PostgreSQL is down and is ready again afterwards", async () => {
   await using database = await takeDatabase();
   await using proxy = await openPostgresProxy(database.url);
   await using folder = await createFolder();

@@ -122,7 +122,7 @@ describe("within a second of a project change", () => {
     expect(await create({})).toBe(201);
   });
 
-  test("the project cannot use Pro fields or exceed its link limit on the free plan", async () => {
+  test("a project on the free plan cannot use Pro fields or exceed its link limit", async () => {
     const { links_count } = await update("--plan", "free", "--max-links", "1000");
     expect(await create({ referrer: "spring" })).toBe("401 The Pro plan is needed for referrer.");
     expect(await create({})).toBe(201);

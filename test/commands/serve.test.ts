@@ -95,7 +95,7 @@ describe("waypost serve, when it is started", () => {
     expect(lines[0]).toMatch(`Links open at http://default.localhost:${port}. `);
   });
 
-  test("explains where the links of several projects open", async () => {
+  test("explains where links open if several projects exist", async () => {
     const words = ["projects", "create", "--name", "Other", "--subdomain", "other"];
     await run(["keys", "create", "--data", folder.path]);
     expect((await run([...words, "--data", folder.path])).code).toBe(0);
@@ -231,7 +231,7 @@ describe("waypost", () => {
     },
   );
 
-  test("exits with code 2 and a one-line error if the port of serve is in use", async () => {
+  test("exits with code 2 and a one-line error if the port passed to serve is in use", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
     const address = taken.address();
@@ -289,7 +289,7 @@ describe("waypost serve in front of a remote server", () => {
     expect(stdout + stderr).not.toContain(token);
   });
 
-  test("prints the name of the token's variable and the configured link origin", async () => {
+  test("prints the link origin and which environment variable contains the token", async () => {
     const known = { WAYPOST_HTTP_TOKEN: "given", WAYPOST_LINK_ORIGIN: "https://go.example" };
     await using serving = await startServe(folder.path, [], { env: { ...remote, ...known } });
     const { places, stop } = serving;

@@ -81,7 +81,7 @@ describe("with a running server", () => {
   let serving: Serving;
   openForAll(createServed, (served) => ({ folder, serving } = served));
 
-  test("waypost tools detects a remote key's permissions without changing anything", async () => {
+  test("waypost tools shows a key's permissions on a remote server, changing nothing", async () => {
     const made = ["keys", "create", "--data", folder.path, "--scopes", "links.index,links.show"];
     const { token } = await runJson(made);
     const before = await serving.call("GET", "/links");

@@ -148,7 +148,7 @@ describe("doctor's warning about an untrusted proxy", () => {
     expect((await doctor(folder, words)).warned).toEqual([]);
   });
 
-  test("does not appear if only a local assistant's session serves the links", async () => {
+  test("does not appear while only a stdio session serves the links", async () => {
     const env = { WAYPOST_LINK_ORIGIN: "https://{subdomain}.a.example" };
     const port = await findFreePort();
     const session = await startSession({ data: folder.path, port, env });

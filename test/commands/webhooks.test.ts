@@ -246,7 +246,7 @@ test.each([
   expect(refused.stderr).toContain("WAYPOST_WEBHOOK_PRIVATE");
 });
 
-test("waypost webhooks create warns that an http URL requires an allowed network", async () => {
+test("waypost webhooks create warns that http URLs work only in allowed networks", async () => {
   const made = await run(webhooks("create", "--url", "http://receiver.example/", "--json"));
   expect(made).toMatchObject({
     code: 0,
