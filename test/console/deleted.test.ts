@@ -35,7 +35,7 @@ async function restore(fields: Readonly<Record<string, string>>, at = "/deleted"
   return tab.post(at, { form_token: await readFormToken(tab), ...fields });
 }
 
-test("the bin lists links deleted by REST or a job; a restored app regains its links", async () => {
+test("the bin lists and restores links and apps deleted through REST or by a job", async () => {
   const app = { bundle_id: "com.shop", team_id: "ABCDE12345", name: "Shop" };
   const id = await make("/ios_apps", { ios_app: app });
   const link = await make("/links", { path: "with-app", ios_app: { id } });

@@ -100,7 +100,7 @@ test("an import from another service lists the columns that are ignored", async 
 });
 
 test.each([
-  ["a response of the API", "answer.json", JSON.stringify({ links: [{ path: "json-2" }] })],
+  ["an API response", "answer.json", JSON.stringify({ links: [{ path: "json-2" }] })],
   ["a UTF-16 CSV file", "sheet.csv", Buffer.from("\ufeffpath,name\njson-3,größe\n", "utf16le")],
 ])("%s can be imported in the console", async (_, name, text) => {
   await choose(name, text);

@@ -101,7 +101,7 @@ describe("the keys page of the console", () => {
     ["a viewer", ["--role", "viewer"]],
     ["a manager", ["--role", "manager"]],
     ["an owner with scopes", ["--scopes", "links.index,links.create"]],
-    ["a master key", ["--master"]],
+    ["a user with a master key", ["--master"]],
   ])("is hidden from %s", async (_, words) => {
     const { token } = await runJson(inFolder("keys", "create", ...words));
     const tab = await signInAt(serving, token);
@@ -131,7 +131,7 @@ describe("the keys page of the console", () => {
   });
 });
 
-test("each form creates only one client key, and revoking it needs a confirmation", async () => {
+test("a client key is created once per form and revoked only after a confirmation", async () => {
   const tab = await signInAt(serving);
   const { text } = await tab.open("/keys");
   const form_token = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? "";

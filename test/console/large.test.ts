@@ -85,7 +85,7 @@ test("a link form detects that another user changed a long field", async () => {
   expect((await read(`/links/${id}`)).url).toBe(theirs);
 });
 
-test("a large template opens completely in the editor", async () => {
+test("the template editor contains the whole text of a large template", async () => {
   const body = `<p>${scribble(60_000)}</p>{% store_buttons %}`;
   await callTool(served.serving, "save_template", { body, css: "" });
   const { text } = await tab.open("/template");

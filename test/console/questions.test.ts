@@ -109,7 +109,7 @@ test("a confirmation is shown again if the link changes before the user answers"
   expect(await readUrl(id)).toBe(led.url);
 });
 
-test("the first publication's confirmation does not mark the draft as changed", async () => {
+test("the confirmation of a first publication does not label anything as changed", async () => {
   await using fresh = await createServed();
   const owner = await signInAt(fresh.serving);
   await owner.open("/template");

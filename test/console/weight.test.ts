@@ -106,7 +106,7 @@ describe("the console of a project with a lot of data", () => {
     ["a project", ({ project }: Filled) => `/projects/${project}`],
     ["start", () => "/"],
   ])(
-    'sends at most 60 KB, with at most 12 KB of JavaScript, to master-key users for "%s"',
+    'sends a master-key user at most 60 KB, 12 KB of it JavaScript, for the page "%s"',
     async (_, write) => {
       await expectLight(await master.open(write(filled), packed));
     },
