@@ -41,11 +41,11 @@ test("compose.yaml gives Waypost a read-only file system, no capabilities and a 
 });
 
 describe("a server with the settings from compose.yaml", () => {
-  test("redirects visitors behind a proxy that asks which hosts to accept", async () => {
+  test("serves links behind a proxy that asks it which hosts to accept", async () => {
     await openLinkThrough(startProxy);
   });
 
-  test("redirects visitors behind Caddy", async (context) => {
+  test("serves links behind Caddy", async (context) => {
     context.skip(!hasCaddy, "Caddy is not installed");
     await openLinkThrough(startCaddy);
   });

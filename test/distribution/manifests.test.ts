@@ -41,7 +41,7 @@ describe("server.json", () => {
     expect(server.name).toMatch(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
   });
 
-  test("publishes the server's port only on the user's machine", () => {
+  test("publishes the server's port only on the loopback address", () => {
     const [image] = server.packages;
     const runtime = image.runtimeArguments.map(({ name, value }: Argument) => {
       return name === undefined ? value : `${name}=${value}`;
