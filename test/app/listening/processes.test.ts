@@ -100,7 +100,7 @@ describe.concurrent("when several processes share a data folder", () => {
     },
   );
 
-  test("a stdio process replaces a killed waypost serve until it starts again", async () => {
+  test("a stdio process serves the links until a killed waypost serve is restarted", async () => {
     await using folder = await createUsedFolder();
     const place = { data: folder.path, port: await findFreePort() };
     const serve = () => startServe(folder.path, ["--port", `${place.port}`]);
@@ -117,7 +117,7 @@ describe.concurrent("when several processes share a data folder", () => {
   });
 });
 
-test("a listening stdio process serves the approval and preview pages of the others", async () => {
+test("a listening stdio process serves other processes' approval and preview pages", async () => {
   await using folder = await createUsedFolder();
   const place = { data: folder.path, port: await findFreePort() };
   await using first = await startSession(place);

@@ -200,7 +200,7 @@ describe.concurrent("when no process serves the data folder's links", () => {
   test.each([
     ["no secret at all", /listener\.key must contain one word/],
     ["guessed", /listener\.key contains no key; move the file away/],
-  ])("a stdio process reports an invalid secret of its folder: %j", async (secret, message) => {
+  ])("a stdio process reports an invalid secret in its folder: %j", async (secret, message) => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     writeFileSync(join(folder.path, "listener.key"), `${secret}\n`);

@@ -39,9 +39,9 @@ const orders: readonly (readonly [start: readonly Name[], end: readonly Name[]])
   ],
 ];
 
-describe.concurrent("a URL shared by serve and two sessions", () => {
+describe.concurrent("a URL shared by waypost serve and two stdio sessions", () => {
   test.each(orders)(
-    "is always served if the processes start in the order %j and stop in the order %j",
+    "keeps working until the last process stops (start order: %j, stop order: %j)",
     async (start, end) => {
       await using folder = await createDataFolder();
       const place = { data: folder.path, port: await findFreePort() };
