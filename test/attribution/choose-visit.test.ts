@@ -100,7 +100,7 @@ describe("a visit", () => {
     expect(choose(install(), bare)).toMatchObject({ confidence: "low", score: 68 });
   });
 
-  test("matches if the screen is rotated or the time zone or language has another name", () => {
+  test("matches despite a rotated screen or another name for the time zone or language", () => {
     const held = { screen_width: 852, screen_height: 393 };
     expect(level(install(held), visit())).toBe("medium");
     const zones = visit({ script: { ...screen, timezone: "Asia/Calcutta", language: "de-DE" } });

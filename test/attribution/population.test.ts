@@ -73,7 +73,7 @@ const worlds = [
   { hours: 3, idle: 0.5 },
 ];
 
-test("over 70 % of installs with a distinct visit are matched, and few matches are wrong", () => {
+test("over 70 % of unambiguous installs are matched, and few matches are wrong", () => {
   for (const { hours, idle } of worlds) {
     const counts = play({ seed: 1, spell_ms: hours * hour_ms, idle });
     const world = JSON.stringify({ hours, idle, ...counts });
