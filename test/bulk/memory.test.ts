@@ -38,7 +38,7 @@ async function plan(key: string | undefined, words: readonly string[]) {
 
 const none = { create: 0, update: 0, unchanged: 0, delete: 0, conflict: 0, invalid: 0 };
 
-test("planning a CSV file of 50,000 rows needs only a small heap", async () => {
+test("planning an import of 50,000 CSV rows needs only a small heap", async () => {
   const rows = 50_000;
   const words = ["--source", "csv", "--rows", String(rows)];
   expect(await plan(empty.keys[0], words)).toEqual({
@@ -47,7 +47,7 @@ test("planning a CSV file of 50,000 rows needs only a small heap", async () => {
   });
 });
 
-test("planning a change by rule to 50,000 links needs only a small heap", async () => {
+test("planning a rule-based change of 50,000 links needs only a small heap", async () => {
   expect(await plan(full.keys[0], ["--source", "rules"])).toEqual({
     counts: { ...none, update: links },
     problems: 0,

@@ -182,7 +182,7 @@ test("when several rows contain the same new app, the first of these rows runs a
   expect(Math.max(...others)).toBeGreaterThan(1);
 });
 
-test("a job applies its other rows if some of its links were deleted after planning", async () => {
+test("a job updates the remaining links if others were deleted after planning", async () => {
   const made = [];
   for (let index = 0; index < 30; index += 1) made.push(await make(`p${index}`));
   const filters = [{ field: "name", condition: "eq", value: "Old" }] as const;

@@ -171,7 +171,7 @@ test("a job killed between any two of its steps still applies each row once", as
   expect(ended).toMatchObject({ state: "done" });
 });
 
-test("a job stops starting rows while too many results are unsaved", async () => {
+test("a job starts no more rows while too many results are unsaved", async () => {
   const rows = 3 * mostInHand;
   const [full, gate] = [createGate(), createGate()];
   const begun: string[] = [];

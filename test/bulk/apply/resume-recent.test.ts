@@ -124,7 +124,7 @@ describe("a job whose process was killed", () => {
     expect(await lookLater(job)).toMatchObject({ state: "interrupted", counts: { left: 3 } });
   });
 
-  test("stores the reason why the next process could not resume the job", async () => {
+  test("stores the reason why the next process could not resume it", async () => {
     const job = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms);
     resume(() => Promise.resolve({ ...started.owner, call: refuseKey }));

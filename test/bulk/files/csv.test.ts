@@ -97,7 +97,7 @@ describe("CSV from other programs", () => {
     ["LF", "\n"],
     ["CRLF", "\r\n"],
     ["CR", "\r"],
-  ])("is read with the number of each record's first line if lines end in %s", async (_, end) => {
+  ])("is read with the correct line numbers if lines end in %s", async (_, end) => {
     const text = ["a,b", '1,"x', "", 'y"', "", "2,z", '3,"', '"', "4,w"].join(end);
     for (const source of [text, cut(text, 1), cut(text, 4)]) {
       const items = await collect(source);

@@ -212,7 +212,7 @@ describe("an app in a row", () => {
     },
   );
 
-  test("is valid even if it differs from the same new app in an invalid row", async () => {
+  test("is valid even if an invalid row describes the same app differently", async () => {
     const rows = [
       { path: "a", url: "nowhere", ios_app: { ...ios, team_id: "ZZZZZ12345" } },
       { path: "b", ios_app: ios },
@@ -240,7 +240,7 @@ describe("an app in a row", () => {
     ]);
   });
 
-  test("causes a conflict if its ID is unknown, but not if the letter case differs", async () => {
+  test("is found by its ID in any letter case, but an unknown ID causes a conflict", async () => {
     const link = await planner.make({ path: "a", ios_app: ios });
     const upper = link.ios_app_id?.toUpperCase();
     expect(await plan("update", [{ path: "a", ios_app: { id: upper } }])).toEqual(["unchanged"]);

@@ -4,7 +4,7 @@ import { readSource } from "../read-source.ts";
 
 /** Reading a source into checked rows for a plan. */
 
-describe("reading a source of rows", () => {
+describe("reading rows", () => {
   test.each<[string, RowSource, string]>([
     ["an empty string", { csv: "" }, "It has no rows"],
     ["an empty list", { rows: [] }, "It has no rows"],
@@ -18,7 +18,7 @@ describe("reading a source of rows", () => {
     expect(findings.problems).toMatchObject([{ message }]);
   });
 
-  test("throws the file's read error if the file cannot be read to its end", async () => {
+  test("throws the original error if the file cannot be read completely", async () => {
     await expect(readSource({ csv: lost() })).rejects.toThrow("the disk is gone");
   });
 });

@@ -122,7 +122,7 @@ describe("an import from Branch", () => {
     ]);
   });
 
-  test("reads API responses and reports the app's own data as not imported", async () => {
+  test("reads API responses and reports the app's custom data as not imported", async () => {
     const { rows, findings } = await readSource({
       rows: [
         {
