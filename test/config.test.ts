@@ -275,7 +275,7 @@ test("items of a list setting are separated by commas, and spaces are ignored", 
   expect(config.tools).toEqual(["links", "-delete_link"]);
 });
 
-test('destinations are normalized like host names in a browser, and "any" sets no limit', () => {
+test('WAYPOST_DESTINATIONS accepts host names, even in Unicode, or "any", but no URLs', () => {
   const read = (WAYPOST_DESTINATIONS: string) =>
     readConfig({ ...home, WAYPOST_DESTINATIONS }, {}).destinations;
   expect(read("Shop.example., *.Müller.example")).toEqual([
