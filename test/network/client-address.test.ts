@@ -109,7 +109,7 @@ test("findClientAddress returns undefined for a closed connection", () => {
   expect(find("1", { peer: undefined, forwardedFor: "203.0.113.9" })).toBeUndefined();
 });
 
-test("findClientAddress returns the entry that the proxy added, whatever the client sends", () => {
+test("findClientAddress returns the address added by the proxy, whatever the client sends", () => {
   const address = fc.ipV4().filter((text) => !text.startsWith("10."));
   const text = fc.string().filter((written) => !/[\r\n]/.test(written));
   fc.assert(
