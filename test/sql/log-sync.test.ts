@@ -8,7 +8,7 @@ import { createEmptyFolder } from "../support/folders.ts";
 
 /** Tests syncing the log to disk, and writes after a failed sync. */
 
-test("calls made during a running sync share the next sync", async () => {
+test("sync requests made during a running sync share the next sync", async () => {
   const log = await openLog((path) => writeFileSync(path, ""));
   const first = log.sync();
   // The first sync starts only after a promise resolves, so both calls share it.

@@ -249,7 +249,7 @@ describe("a broken connection", () => {
     await add(store, "unnoticed");
   });
 
-  test("causes a retry of the whole write even between two of its statements", async () => {
+  test("causes a retry of the whole write even if some of its statements succeeded", async () => {
     const { fault, times } = await writeOverBreaks("broken", 5);
     expect([fault, times]).toEqual([undefined, 6]);
     expect(await read(store, "broken")).toBe(6);
@@ -396,7 +396,7 @@ describe("a PostgreSQL database", () => {
     await expect(opening).rejects.toThrow("contains tables of another program");
   });
 
-  test("is refused if it does not exist, and the error hides the password", async () => {
+  test("causes an error that hides the password if it does not exist", async () => {
     const url = new URL(database.url);
     url.password = "hidden-word";
     url.pathname = "/nowhere";

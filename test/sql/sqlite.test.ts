@@ -142,7 +142,7 @@ describe("a SQLite file", () => {
     expect(readdirSync(folder)).toContain("origin.db-wal");
   });
 
-  test("contains the data of its log after 50 commits", async () => {
+  test("is updated from its log after 50 commits", async () => {
     await using store = await openStored();
     const id = await addProject(store);
     for (let commit = 0; commit < 50; commit += 1) {
