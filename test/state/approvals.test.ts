@@ -49,7 +49,7 @@ describe("an approval by token", () => {
     }
   });
 
-  test("cannot be decided on a page, and an approval page's ID is not a valid token", async () => {
+  test("cannot be decided on a page and does not accept a page's ID as its token", async () => {
     const { id } = await state.approvals.openForToken(act);
     expect(await state.approvals.findPage(id)).toBeUndefined();
     expect(await state.approvals.decidePage(id, "approved")).toBe(false);
@@ -182,7 +182,7 @@ describe("an approval", () => {
 });
 
 describe("an approval page with a PIN", () => {
-  test("is not shared with one for the same action that has no PIN or another PIN", async () => {
+  test("is used only by requests for the same action with the same PIN", async () => {
     const bare = await waitFor(state);
     const locked = await waitFor(other, { ...act, pin: "a hash" });
     const rekeyed = await waitFor(other, { ...act, pin: "another hash" });

@@ -84,7 +84,7 @@ test("expired plans and jobs that ended 30 days ago are deleted regularly", asyn
   expect(await readTables()).toEqual({ ids: [], rows: 0 });
 });
 
-test("an expired plan is kept if its job is opened just before the plan is deleted", async () => {
+test("an expired plan is not deleted if its job is opened during the clean-up", async () => {
   const plan = await save(listRows(1));
   at.now += 2 * hour_ms;
   const write: typeof tables.write = async (...given) => {
