@@ -79,7 +79,7 @@ test.each(cases)("each hour in %s from %s to %s is in exactly one interval", (na
 });
 
 test.each(cases)(
-  "in %s, each hour of the preceding period is assigned to exactly one interval of %s to %s",
+  "in %s, each hour of the period before %s to %s belongs to exactly one interval",
   (name, from, to) => {
     const { zone, period } = read(name, from, to);
     const before = findPrevious(period, zone);
