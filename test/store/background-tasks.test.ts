@@ -172,7 +172,7 @@ describe("deleting an app with more links than fit in one batch", () => {
     expect(await readTasks(world.store)).toEqual([]);
   });
 
-  test("gets a response after five seconds; the remaining links are updated later", async () => {
+  test("gets a response after five seconds and leaves the remaining links for later", async () => {
     const { store, project } = world;
     await beginDetachIos(world);
     const [task] = await store.db.selectFrom("chores").selectAll().execute();
