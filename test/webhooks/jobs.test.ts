@@ -52,7 +52,7 @@ test("a cancelled job's event is sent immediately if no process is running the j
   expect(await listReceived()).toEqual([cancelled()]);
 });
 
-test("a cancelled job's event is sent when the job's last started row finishes", async () => {
+test("a cancelled job's event is sent when the job's last running row finishes", async () => {
   const run = { id, runner: "slow" };
   await state.jobs.take(run);
   await state.jobs.noteSent(run, 0);

@@ -140,7 +140,7 @@ async function listEvents() {
   });
 }
 
-test("a project's full outbox drops and counts only its own oldest click events", async () => {
+test("a project's full outbox drops only its own oldest click events and counts them", async () => {
   const webhook = await addWebhook(world, receiver.url);
   const project = await world.addProject();
   const other = await addWebhook({ ...world, project }, receiver.url);
