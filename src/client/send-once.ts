@@ -294,7 +294,7 @@ function describeBody(body: unknown): string {
   return typeof body === "string" ? "no JSON" : "JSON that does not match this API";
 }
 
-/** Returns the outcome of an unreadable response. `found` is a clause about the response. */
+/** Returns the outcome of an unreadable response. `found` says what was wrong with it. */
 function unread(found: string): ReadOutcome {
   return { kind: "accepted", found };
 }

@@ -81,7 +81,7 @@ export async function runCommand(words: readonly string[], host: Host): Promise<
 async function run(words: readonly string[], host: Host): Promise<boolean | number | void> {
   const [first, topic] = words;
   const isHelp = first === "help" || words.includes("--help") || words.includes("-h");
-  // Help must work even if a setting is invalid, so `runUsage` is not called for it.
+  // Help comes before `runUsage`, which reads the settings, so that it works if one is invalid.
   if (first === "help" && topic !== undefined && !Object.hasOwn(commands, topic)) {
     return showTopic(topic);
   }

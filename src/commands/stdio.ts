@@ -51,7 +51,7 @@ function openParts({ config, host }: Invocation<object>) {
   const output = claimStdout();
   const log = createLog(config);
   const report = createReport(log);
-  // In the user's shell, variables and the working folder may differ from the MCP client's.
+  // The user's shell may have other environment variables and another working folder.
   const command = nameCommand(program);
   const inShell = (name: string) => `${command} ${name} --data ${quoteWord(resolve(config.data))}`;
   const serveCommand = inShell("serve");

@@ -25,7 +25,7 @@ export function findShapeFaults(templates: readonly Template[]): readonly Templa
   return faults;
 }
 
-/** Returns the maximum number of iterations of a loop, from its range or from the longest list. */
+/** Returns how often a loop can run at most: the size of its range, or of the longest list. */
 export function countRounds(templates: readonly Template[]): number {
   let rounds = longestList;
   visitParts(templates, (part) => {

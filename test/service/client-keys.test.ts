@@ -39,7 +39,7 @@ const attribute = (url: unknown, more: object = {}, key = client) =>
   });
 
 describe("POST /links/attribute with a client key", () => {
-  test("returns the link of a URL in a format that the iOS and Android SDKs can read", async () => {
+  test("finds the link for a URL and returns it as the iOS and Android SDKs expect", async () => {
     const link = await world.make("/links", {
       path: "Frühling/schuhe",
       name: "Push: cart abandoned",

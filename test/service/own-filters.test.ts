@@ -193,7 +193,7 @@ describe("Waypost's own filters in GET /links", () => {
     expect([reply.status, reply.body]).toEqual([422, { error }]);
   });
 
-  test("do not exist in lists of apps, which reject them", async () => {
+  test("are rejected in lists of apps", async () => {
     for (const path of ["/ios_apps", "/android_apps"]) {
       const reply = await world.call("GET", path, { query: "f[search]=x" });
       const error = "The filter f[search] does not exist: this list has no filters.";

@@ -31,7 +31,7 @@ describe("excluded paths in an association file", () => {
     }
   });
 
-  test("are all included if they fit into the file", () => {
+  test("are all listed if they fit into the file", () => {
     const paths = Array.from({ length: 200 }, (_, count) => `p${count}`);
     expect(writeIosFile([ios_app], paths)).toMatchObject({ apps: 1, paths: 200 });
     expect(writeAndroidFile([android_app], paths)).toMatchObject({ apps: 1, paths: 200 });

@@ -77,8 +77,8 @@ export function createAccount(parts: AccountContext): Account {
 }
 
 /**
- * Adds a mark to the URL in each QR code, so that scans are counted separately. Only the embedded
- * service removes the mark before it redirects.
+ * Adds a mark to the URL in each QR code, so that scans are counted separately. Only for the
+ * embedded service, because others keep the mark when they redirect.
  */
 const ownPictures: Account["qr"] = {
   drawSvg: (address) => drawSvg(addScanMark(address)),

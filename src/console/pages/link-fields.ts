@@ -108,7 +108,7 @@ export function writeChanges(typed: Values, names: readonly string[]): JsonObjec
   const own = linkFields.filter(({ app }) => app === undefined);
   const apps = appKinds.flatMap(({ name }) => {
     const changed = [nameOther(name), name].filter((each) => names.includes(each));
-    // The ID of an unlisted app overrides the selected app.
+    // If the user typed the ID of an app that is not in the menu, it overrides the selection.
     const id = changed.map((each) => typed[each] ?? "").find((each) => each !== "") ?? "";
     return changed.length === 0 ? [] : [[name, id === "" ? null : { id }] as const];
   });

@@ -95,7 +95,7 @@ function describeForeign(host: string, destinations: Destinations): string {
   return shown === "" ? clause : `${clause}, not to ${shown}`;
 }
 
-/** Returns a function that checks the host of one URL, for the URLs in page templates. */
+/** Returns a function that checks the host of a URL. Used for URLs in page templates. */
 export function judgeBy(destinations: Destinations): (address: string) => string | undefined {
   return (address) => {
     const host = findForeignHost(address, destinations);

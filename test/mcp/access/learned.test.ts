@@ -140,7 +140,7 @@ describe("an error that applies to a single call", () => {
     expect((await stage.callTool("create_link", { path: "summer" })).isError).toBe(false);
   });
 
-  test("does not hide upsert_link from a key that may create but not update links", async () => {
+  test("does not hide upsert_link if the key may create links but not update them", async () => {
     await world.call("POST", "/links", { body: { path: "spring" } });
     const key = await world.addKey({ scopes: ["links.create"] });
     await using stage = await openStage({ probe: "off", send: world.fetch, key });

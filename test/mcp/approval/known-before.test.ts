@@ -151,7 +151,7 @@ describe.each([
   });
 });
 
-describe("before asking for approval on the embedded service,", () => {
+describe("on the embedded service, before an approval is requested,", () => {
   openForEach(createAssistantWorld, (opened) => {
     assistant = opened;
   });
