@@ -102,9 +102,9 @@ export const linkFilters = {
 } as const satisfies FilterFields;
 
 /**
- * Other servers with this API cannot filter by these fields. They are sent as `f[…]` parameters, and
- * Waypost's response confirms that it applied them. If an app has no name, the name filters match
- * its bundle ID or package name.
+ * Other servers with this API cannot filter by these fields. They are sent as `f[…]` parameters,
+ * and Waypost's response confirms that it applied them. If an app has no name, the name filters
+ * match its bundle ID or package name.
  */
 export const ownLinkFilters = {
   url: "text",

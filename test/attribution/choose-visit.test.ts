@@ -193,7 +193,7 @@ describe("two visits", () => {
     expect(choose(install(), summer, other)).toBeUndefined();
   });
 
-  test("to the same link are both returned, and the one more similar to the phone is the match", () => {
+  test("to the same link are both returned, and the one most like the phone is the match", () => {
     const [older, own] = [visit({ agent: agents.safari18 }), visit()];
     expect(choose(install(), older, own)).toMatchObject({ visit: own, others: [older] });
   });
