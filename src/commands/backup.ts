@@ -14,6 +14,8 @@ import { Interrupted, listenForStop } from "./terminal/ask-to-go-on.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { printJson, say } from "./terminal/output.ts";
 
+/** `waypost backup` copies the data folder into one file. */
+
 const backupFlags = {
   FILE:
     "contains projects, keys, links, clicks, apps, templates and the bin; plans, jobs, " +
@@ -57,10 +59,7 @@ async function run(
   say("Keep the file private: its keys and secrets give full access to Waypost.");
 }
 
-/**
- * Writes the backup. Until it is complete, copies of the databases are in a temporary folder next
- * to it.
- */
+/** Until the backup is complete, copies of the databases are in a temporary folder next to it. */
 async function write(
   data: string,
   file: string,

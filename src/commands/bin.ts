@@ -25,6 +25,8 @@ import {
   sayPage,
 } from "./terminal/output.ts";
 
+/** `waypost bin` lists, restores and permanently deletes a project's deleted links and apps. */
+
 const binFlags = {
   "--project NAME": projectHelp,
   "--page N": "list: the page to print (100 entries per page)",
@@ -91,8 +93,7 @@ function empty({ config, flags, host }: BinInvocation): Promise<boolean> {
       return true;
     }
     say(`The bin of the project ${subdomain} has ${count} deleted links and apps.`);
-    // Stop signals are handled even with --yes, so that the first Ctrl-C cannot interrupt the
-    // deletion halfway.
+    // --yes needs this too, so that the first Ctrl-C cannot interrupt the deletion halfway.
     const signal = listenForStop(host);
     if (!yes && host.input.isTTY) say("Deleted entries cannot be restored.");
     if (!yes && !(await confirmAtTerminal(host.input, signal))) {

@@ -14,6 +14,8 @@ import { confirmAtTerminal, listenForStop } from "./terminal/ask-to-go-on.ts";
 import { yesHelp, type Command, type Host, type Invocation } from "./terminal/command.ts";
 import { print, say } from "./terminal/output.ts";
 
+/** `waypost connect` adds Waypost to an MCP client's settings, or removes it. */
+
 const withoutProjectFile = Object.entries<McpClient>(clients).flatMap(
   ([name, { workspaceFile }]) => (workspaceFile === undefined ? [name] : []),
 );
@@ -116,10 +118,7 @@ async function edit(
   return true;
 }
 
-/**
- * Rejects paths outside the project, because a symbolic link could point to any of the user's
- * files.
- */
+/** Rejects paths outside the project, because a symbolic link could point to any file. */
 async function requireInside(path: string): Promise<void> {
   const folder = await realpath(process.cwd());
   let existing = path;
@@ -239,10 +238,7 @@ type ServerEntry = {
   readonly env_vars?: readonly string[];
 };
 
-/**
- * A placeholder that the user replaces with the API key. The key is never copied from the
- * environment into a file.
- */
+/** The user replaces this with the API key. No key from the environment is copied to a file. */
 const keyPlaceholder = "<your key>";
 
 /** Names the program by its full path, because a client has its own PATH and working folder. */

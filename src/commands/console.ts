@@ -7,6 +7,7 @@ import type { Command, Invocation } from "./terminal/command.ts";
 import { nameCommand, writeCommand } from "./terminal/command-name.ts";
 import { isReadByPerson, print } from "./terminal/output.ts";
 
+/** `waypost console` prints an address that signs the user in to the console. */
 export const consoleCommand: Command = {
   usages: { console: ["print a one-time address that signs you in to the console", run] },
   flags: {},

@@ -35,6 +35,8 @@ import type { Command, Invocation } from "./terminal/command.ts";
 import { nameCommand, nameMakeKey } from "./terminal/command-name.ts";
 import { print } from "./terminal/output.ts";
 
+/** `waypost doctor` checks the whole setup, and says how to fix each fault. */
+
 const doctorFlags = {
   "--public":
     "also check the link hosts over the internet, as phones see them: the same checks as the " +

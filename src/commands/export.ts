@@ -13,6 +13,8 @@ import { readSelection } from "./bulk/read-filters.ts";
 import { readChoice, type Command, type Invocation } from "./terminal/command.ts";
 import { claimStdout, printJson, say } from "./terminal/output.ts";
 
+/** `waypost export` writes links to a CSV or JSON file. */
+
 const exportFlags = {
   "--format csv|json": "csv or json (default: the extension of `--output`, otherwise csv)",
   "--filter NAME=VALUE":

@@ -24,8 +24,7 @@ async function findFault(url: string): Promise<string | undefined> {
   try {
     const signal = AbortSignal.timeout(3000);
     const { status, body } = await fetch(url, { signal, redirect: "manual" });
-    // The health response fits into one chunk. If another program uses the port, its response might
-    // never end.
+    // The health response fits into one chunk. Another program's response might never end.
     const chunk = await body?.getReader().read();
     const text = Buffer.from(chunk?.value ?? []).toString();
     return text.includes('"status":"ready"') ? undefined : `${url} returns status ${status}`;

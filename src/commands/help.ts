@@ -1,6 +1,7 @@
 import type { Command } from "./terminal/command.ts";
 import { settingGroups, settingList, type Setting } from "../config/settings.ts";
 
+/** Writes the text of `waypost --help`. */
 export function renderHelp(commands: readonly Command[]): string {
   return [
     "Waypost: dynamic links that an assistant can manage and that you host yourself.",

@@ -14,6 +14,8 @@ import { refuseReadOnly, withBulk, type BulkSession } from "./bulk/bulk-session.
 import { readChoice, yesHelp, type Command, type Invocation } from "./terminal/command.ts";
 import { say } from "./terminal/output.ts";
 
+/** `waypost import` changes many links from the rows of a file. */
+
 const importFlags = {
   FILE:
     "CSV with columns named like the fields of a link, a JSON list of links, or an export of " +

@@ -18,6 +18,8 @@ import { readPage, type Command, type Invocation } from "./terminal/command.ts";
 import { print, printJson, printTable, say, sayPage, showLine } from "./terminal/output.ts";
 import { describeSeconds, sumUp } from "./terminal/progress-bar.ts";
 
+/** `waypost jobs` shows, resumes, cancels and undoes changes to many links. */
+
 const jobFlags = {
   "--page N": "list, show: the page to print",
   "--failed": "show: only rows that were rejected or whose outcome is unknown",

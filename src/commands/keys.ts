@@ -22,6 +22,8 @@ import {
   say,
 } from "./terminal/output.ts";
 
+/** `waypost keys` creates, lists and revokes API keys. */
+
 const keyFlags = {
   "--project NAME": projectHelp,
   "--scopes A,B": "create: the key's scopes (default: all)",

@@ -12,6 +12,8 @@ import type { Command, Invocation } from "./terminal/command.ts";
 import { openScreen, printJson, printTable, say } from "./terminal/output.ts";
 import { createProgress } from "./terminal/progress-bar.ts";
 
+/** `waypost migrate` moves all data to another folder or database. */
+
 const migrateFlags = {
   "--to URL":
     "`sqlite:FOLDER`, an empty data folder (Waypost writes two database files there), or " +

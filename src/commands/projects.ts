@@ -14,6 +14,8 @@ import { quote, showHidden } from "../text/show-hidden.ts";
 import { jsonHelp, pickGiven, type Command, type Invocation } from "./terminal/command.ts";
 import { print, printJson, printTable, say } from "./terminal/output.ts";
 
+/** `waypost projects` creates, lists and changes projects. */
+
 const projectFlags = {
   "--name NAME": "the name, which visitors see on the home page",
   "--subdomain NAME":

@@ -12,6 +12,8 @@ import { Interrupted, listenForStop } from "./terminal/ask-to-go-on.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { printJson, say } from "./terminal/output.ts";
 
+/** `waypost restore` restores a backup into an empty data folder. */
+
 const restoreFlags = {
   "--json": "print `{restore}`: the folder, the backup's time and files",
 };

@@ -41,10 +41,7 @@ import { nameCommand, nameMakeKey, writeCommand } from "./terminal/command-name.
 import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout, openScreen, print, say } from "./terminal/output.ts";
 
-/**
- * How long running requests may take after a stop signal. Container runtimes kill a process after
- * ten seconds.
- */
+/** How long requests may take after a stop signal. Containers are killed after ten seconds. */
 const finish_ms = 8000;
 
 const serveFlags = { "--json": "print one line of JSON when it is ready" };
@@ -187,10 +184,7 @@ function prepareAnswers({ config, port, report }: ServeParts, readStatement: () 
   }
 }
 
-/**
- * Logs the IP address of each user who approves or rejects, but not the page's URL, which is
- * secret.
- */
+/** Logs the IP address of users who approve or reject, but not the page's URL, which is secret. */
 function noteAnswers(log: Log, page: string): Pick<PageOptions, "onDecided" | "onRefused"> {
   return {
     onDecided: (_, decision, address) => log.info({ address, decision }, `${page} answered`),

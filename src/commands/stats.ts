@@ -13,6 +13,8 @@ import { readSelection } from "./bulk/read-filters.ts";
 import { pickGiven, type Command, type Invocation } from "./terminal/command.ts";
 import { print, printJson } from "./terminal/output.ts";
 
+/** `waypost stats` prints how often links were clicked. */
+
 const statsFlags = {
   "--from DATE": "the first day, such as `2026-11-16`, or a time (default: seven days up to today)",
   "--to DATE": "the last day, which is included (default: today)",
@@ -71,9 +73,7 @@ function refuseWithout(error: unknown): never {
 const widest = 40;
 const longestKey = 40;
 
-/**
- * Draws a bar for the clicks of each row. Clicks of the previous period are shown only as a number.
- */
+/** Draws a bar for each row's clicks. Clicks of the previous period are shown only as a number. */
 function drawRows({ rows }: LinkStats): readonly string[] {
   const most = Math.max(1, ...rows.map(({ clicks }) => clicks));
   const cells = rows.map(({ key, clicks, opens, installs, previous }) => {

@@ -22,13 +22,12 @@ import { nameCommand } from "./terminal/command-name.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout } from "./terminal/output.ts";
 
+/** `waypost stdio` serves one MCP client over stdin and stdout. */
+
 const hostnames = ["127.0.0.1", "localhost", "[::1]"];
 /** Delays the listener, because the client reads the list of tools first. */
 const listenAfter_ms = 100;
-/**
- * Compiled code is cached after this delay, because writing the cache takes as long as several
- * calls.
- */
+/** Delays caching compiled code, because writing the cache takes as long as several calls. */
 const keepAfter_ms = 2000;
 
 export const stdio: Command = {

@@ -14,6 +14,8 @@ import { showHidden } from "../text/show-hidden.ts";
 import { jsonHelp, type Command, type Invocation } from "./terminal/command.ts";
 import { printJson, printTable, say } from "./terminal/output.ts";
 
+/** `waypost tools` lists the MCP tools, and whether the key may use them. */
+
 const toolsFlags = { "--json": jsonHelp };
 
 export const tools: Command<typeof toolsFlags> = {

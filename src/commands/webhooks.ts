@@ -20,6 +20,8 @@ import {
   say,
 } from "./terminal/output.ts";
 
+/** `waypost webhooks` manages webhooks, and sends failed events again. */
+
 const webhookFlags = {
   "--project NAME": projectHelp,
   "--url URL": "create: an https address, or http in a network listed in `--webhook-private`",

@@ -4,6 +4,8 @@ import type { Part } from "./html.ts";
 import { shorten, writeNumber } from "./parts.ts";
 import type { ListedApp } from "./records.ts";
 
+/** Defines the two kinds of apps, iOS and Android, with the fields of their forms. */
+
 export type AppKind = {
   readonly name: "ios_app" | "android_app";
   readonly slug: string;

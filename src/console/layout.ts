@@ -5,6 +5,8 @@ import { html, trust, type Html, type Part } from "./html.ts";
 import { isAvailable, type Page, type PageReply, type Visit } from "./page.ts";
 import { addToAddress, renderFault, renderForm, showHost } from "./parts.ts";
 
+/** Renders the frame of every console page, such as the menu and the heading. */
+
 export type Shell = Omit<PageReply, "kind"> & {
   /** Undefined for a signed-out visitor. */
   readonly frame: PageFrame | undefined;

@@ -9,6 +9,8 @@ import { findVisited } from "../store/links.ts";
 import type { Tenant } from "../store/tables.ts";
 import type { Site } from "./sites.ts";
 
+/** Finds the link that a visitor opens, with its apps, and caches it. */
+
 export type LinkLocation = { readonly site: Site; readonly path: string };
 
 /** A link with its apps, and the kind of path that the visitor used. */
@@ -30,9 +32,9 @@ const mostApps = 1000;
 export type HostedLinks = ReturnType<typeof createHostedLinks>;
 
 /**
- * Finds links and caches them. Each write to a project's links, apps or templates increases its
- * `generation`, so its site gets a new serial number. Cache entries are found only by the current
- * serial number, so outdated ones are never read.
+ * Each write to a project's links, apps or templates increases its `generation`, so its site gets a
+ * new serial number. Cache entries are found only by the current serial number, so outdated ones
+ * are never read.
  */
 export function createHostedLinks() {
   const links = createCache<HostedLink>(mostLinks);

@@ -10,6 +10,8 @@ import { pickNamed } from "../contract/rules/named-records.ts";
 import { isBlank } from "../contract/text.ts";
 import { collectList, readList, type ListPart } from "./read-list.ts";
 
+/** Reads a project's iOS and Android apps, and finds the app that a link refers to. */
+
 export type ProjectApps = ReturnType<typeof createProjectApps>;
 
 /** The link fields that refer to apps. */
@@ -26,8 +28,8 @@ export type ProjectApp = Read<IosApp> & Read<AndroidApp>;
 export type AppList = ListPart<ProjectApp>;
 
 /**
- * Reads a project's apps. Each kind is read only once and completely, because projects have few
- * apps. `mayRead` returns false if the key certainly lacks the permission.
+ * Each kind is read only once and completely, because projects have few apps. `mayRead` returns
+ * false if the key certainly lacks the permission.
  */
 export function createProjectApps(
   asking: ServerAccess,

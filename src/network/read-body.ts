@@ -1,6 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { findAddressGroup } from "./ip-address.ts";
 
+/** Reads the bodies of requests, up to a size limit. */
+
 export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterator" | "socket">;
 
 /**

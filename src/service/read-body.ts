@@ -20,6 +20,8 @@ import { suggestNames } from "../text/nearest-name.ts";
 import { showName } from "../text/show-hidden.ts";
 import { readFlag } from "./read-query.ts";
 
+/** Parses the JSON body of an API request, and checks it before the handler runs. */
+
 export type ReadBody = {
   readonly body: unknown;
   readonly ignored: readonly string[];
@@ -28,8 +30,8 @@ export type ReadBody = {
 };
 
 /**
- * Reads the body and checks its content type, size, JSON, wrapper, field names, required parameters
- * and types. Handlers validate the values later.
+ * Checks the content type, size, JSON, wrapper, field names, required parameters and types.
+ * Handlers validate the values later.
  */
 export async function readBody(
   request: CarriedRequest,

@@ -30,6 +30,8 @@ import { pageTemplateHandlers } from "./handlers/page-templates.ts";
 import { projectHandlers } from "./handlers/projects.ts";
 import { shortLinkHandlers } from "./handlers/short-links.ts";
 
+/** Serves the API from the store: passes each request to the handler of its endpoint. */
+
 export type Service = {
   readonly answer: AnswerApi;
   /** Returns a function that reads the key's current properties. */
@@ -65,7 +67,6 @@ const handlers: Handlers = {
 
 const matchPath = createRouter(listRoutes());
 
-/** Creates the API. Its `answer` function returns the response to a request. */
 export function createService(options: ServiceOptions): Service {
   const { store, clock, watchRequest } = options;
   const services: Services = {

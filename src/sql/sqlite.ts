@@ -23,6 +23,8 @@ import { openKysely, retryIfBusy } from "./open-kysely.ts";
 import type { Sql } from "./sql.ts";
 import { damaged, makePrivateFile, refuseFault, refuseForeignFile } from "./sqlite-file.ts";
 
+/** Opens, checks and locks the SQLite files that contain Waypost's data. */
+
 type OpenOptions = {
   /** Four bytes in the file's header that identify the program. */
   readonly applicationId: number;

@@ -1,9 +1,10 @@
 import type { Generated, Kysely, Selectable } from "kysely";
 import type { Random } from "../contract/clock.ts";
 
+/** Defines the columns of the state's tables, such as plans, jobs and approvals, for Kysely. */
+
 export type StateDb = Kysely<StateTables>;
 
-/** Defines the columns of the state's tables for Kysely. */
 export type StateTables = {
   secrets: { name: string; value: string };
   approvals: {

@@ -1,6 +1,8 @@
 import { colours, visitColours, visitSizes } from "../look/tokens.ts";
 import type { TemplateSource } from "./page-input.ts";
 
+/** Builds the starter template, which is the page of projects without their own. */
+
 const { accent, card, ground, ink, line, side, soft, well } = colours;
 const { "accent-start": start, "accent-end": end } = visitColours;
 const glows = ["glow-one", "glow-two", "glow-three", "shade"] as const;
@@ -300,7 +302,7 @@ function writeSizes(indent: string): string {
   return named.map(([name, size]) => `${indent}--${name}: ${size};`).join("\n");
 }
 
-/** The starter template, for projects without their own. It obeys the rules for all templates. */
+/** The starter template. It obeys the rules for all templates. */
 export const starter: TemplateSource = {
   body: `{% if platform == "ios" %}
   {% assign app = apps.ios.name %}

@@ -20,6 +20,8 @@ import type { Watches } from "../process/watch-work.ts";
 import { createAccount } from "./account.ts";
 import type { ConsoleParts } from "./parts.ts";
 
+/** Creates the handlers that HTTP and stdio processes share: links, approval pages and console. */
+
 export type BrowserParts = ConsoleParts &
   Watches & {
     readonly config: Config;
@@ -32,7 +34,6 @@ export type BrowserParts = ConsoleParts &
     readonly trustedProxies: TrustedProxies | undefined;
   };
 
-/** Creates the handlers that HTTP and stdio processes share: links, approval pages and console. */
 export function createBrowserHandlers(parts: BrowserParts) {
   const { deployment, config, report, hostnames, assistant, trustedProxies } = parts;
   const { own } = deployment;

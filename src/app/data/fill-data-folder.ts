@@ -16,15 +16,16 @@ import { quote } from "../../text/show-hidden.ts";
 import { findIncomplete, listData, makeDataFolder } from "./data-folder.ts";
 import { flushFolder } from "./whole-file.ts";
 
+/** Fills an empty data folder with all files of a copy, or with none. */
+
 const copiedFiles = [...knownDatabases.map(({ file }) => file), ...keyFiles];
 
 /** A database that serves as a lock. SQLite unlocks it even if the process is killed. */
 const lockFile = "lock.db";
 
 /**
- * Fills an empty data folder with all files of a copy, or with none. `fill` writes to a subfolder,
- * and no process starts in the data folder while the subfolder exists. The data folder may be a
- * volume's root, so another folder cannot be renamed to it.
+ * `fill` writes to a subfolder, and no process starts in the data folder while the subfolder
+ * exists. The data folder may be a volume's root, so another folder cannot be renamed to it.
  */
 export async function fillDataFolder(
   folder: string,

@@ -5,6 +5,8 @@ import { findClientAddress, findOwnAddress, createTrust } from "../../network/cl
 import { normalizeAddress } from "../../network/ip-address.ts";
 import { readCountry } from "./read-country.ts";
 
+/** Finds a visitor's country in the proxy's header, or else in the operator's file. */
+
 type FindCountry = (request: IncomingMessage) => string | undefined;
 
 type CountryOptions = {
@@ -15,9 +17,8 @@ type CountryOptions = {
 };
 
 /**
- * Finds a visitor's country in the proxy's header, or else in the operator's file. Returns
- * undefined if neither is configured. The header wins, because the visitor connects to the proxy
- * directly.
+ * Returns undefined if neither a header nor a file is configured. The header wins, because the
+ * visitor connects to the proxy directly.
  */
 export async function openFindCountry(options: CountryOptions): Promise<FindCountry | undefined> {
   const { geoip_file, trusted_proxies } = options.config;

@@ -2,6 +2,8 @@ import type { AddressInfo } from "node:net";
 import { readCode } from "../data/file-fault.ts";
 import { closeListener, listenAt, type HttpServer } from "./http-server.ts";
 
+/** Makes a server listen on every address that a browser may use for `localhost`. */
+
 const loopbacks: readonly string[] = ["127.0.0.1", "::1"];
 
 /**

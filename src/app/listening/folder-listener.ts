@@ -16,6 +16,8 @@ import {
   type Listening,
 } from "./ask-listener.ts";
 
+/** Serves links and pages in a stdio process, if no other process of the data folder does. */
+
 type ListenerState = {
   readonly config: Config;
   readonly serveCommand: string;
@@ -31,12 +33,9 @@ type ListenerState = {
   timer?: NodeJS.Timeout;
 };
 
+/** How often a process without the configured port tries to get it. */
 const tryEvery_ms = 2000;
 
-/**
- * Serves links and pages in a stdio process, if it is the first of the folder's processes to get
- * the port. The other processes retry every few seconds.
- */
 export function createFolderListener(
   options: Pick<ListenerState, "config" | "serveCommand" | "report">,
 ) {

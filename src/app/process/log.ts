@@ -5,6 +5,8 @@ import type { Report } from "../../contract/watch.ts";
 import { once } from "../../contract/waiting.ts";
 import { readTraceparent } from "../../text/request-id.ts";
 
+/** Writes log lines as JSON to stderr. */
+
 type Write = (facts: object, message: string) => void;
 export type Log = {
   readonly debug: Write;
@@ -14,8 +16,8 @@ export type Log = {
 };
 
 /**
- * Writes JSON lines to stderr synchronously, so that a crash loses none. The first line creates the
- * logger, because most sessions log nothing.
+ * Writes synchronously, so that a crash loses no line. The first line creates the logger, because
+ * most sessions log nothing.
  */
 export function createLog({ log }: Pick<Config, "log">): Log {
   const open = once(() => pino({ level: log, base: null }, destination({ dest: 2, sync: true })));

@@ -9,6 +9,8 @@ import type { State } from "../../state/state.ts";
 import type { Deployment } from "./deployment.ts";
 import { clock, random, setAlarm } from "./embedded.ts";
 
+/** Opens clients that call the API of the embedded service or of a remote server. */
+
 type ClientParts = {
   readonly key: string | undefined;
   readonly via?: Via | undefined;

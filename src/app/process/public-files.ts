@@ -4,6 +4,8 @@ import { isPublicAddress } from "../../network/ip-address.ts";
 import type { State } from "../../state/state.ts";
 import { setAlarm } from "./embedded.ts";
 
+/** Fetches the public files that let apps open links, and limits how often a key may do so. */
+
 const publicReach: Reach = { resolve: resolveHost, isPublic: isPublicAddress };
 
 /** Fetches a public file from a project's host, or from a CDN that caches it. */

@@ -5,6 +5,8 @@ import { requestIdHeader, readTraceparent } from "../../text/request-id.ts";
 import { clock } from "./embedded.ts";
 import type { Log } from "./log.ts";
 
+/** Counts requests, tool calls, visits and MCP messages, and logs them at debug level. */
+
 export type Watches = {
   readonly watchRequest?: WatchRequest;
   readonly watchCall?: WatchCall;
@@ -12,10 +14,7 @@ export type Watches = {
   readonly watchMcp?: WatchHttp;
 };
 
-/**
- * Counts requests, tool calls, visits and MCP messages, and logs them at debug level. The log
- * contains no text from visitors or assistants.
- */
+/** The log contains no text from visitors or assistants. */
 export function watchWork(
   log: Log,
   { log: level }: Pick<Config, "log">,

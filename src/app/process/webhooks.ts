@@ -9,6 +9,8 @@ import { reachReceivers } from "../../webhooks/send-message.ts";
 import { clock, setAlarm } from "./embedded.ts";
 import type { LazyState } from "./lazy-state.ts";
 
+/** Sends webhook events, including those about jobs and approvals. */
+
 type DelivererParts = {
   readonly config: Config;
   readonly state: LazyState;

@@ -7,6 +7,8 @@ import { withDeployment } from "./deployment.ts";
 import { clock, random, requireData, requireOwn } from "./embedded.ts";
 import { createLog, createReport } from "./log.ts";
 
+/** Gives commands the operator's access to the store, and finds the project that they name. */
+
 type OperatorOptions = {
   /** Whether the command may create the data folder. Otherwise, a missing folder is an error. */
   readonly mayCreate?: boolean;

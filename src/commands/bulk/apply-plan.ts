@@ -31,6 +31,8 @@ import { conclude, openScreen, print, printJson, say, showLine } from "../termin
 import { createProgress, describeSeconds, sumUp } from "../terminal/progress-bar.ts";
 import type { BulkSession } from "./bulk-session.ts";
 
+/** Shows a plan, applies it after confirmation, and reports the result. */
+
 type ReportOptions = {
   /** Whether messages refer to the lines of a file or to the rows of a list. */
   readonly unit: Unit;
@@ -43,7 +45,7 @@ type ConfirmOptions = ReportOptions & {
   readonly input: TerminalInput | undefined;
 };
 
-/** Shows a plan, and applies it after confirmation. Returns false if some rows were not applied. */
+/** Returns false if some rows were not applied. */
 export async function confirmAndApply(
   session: BulkSession,
   plan: Plan,
@@ -218,10 +220,7 @@ export function presentOwn(job: Job): JsonObject {
   return { ...presentJob(job), ...(next !== undefined && { next }) };
 }
 
-/**
- * Returns the command that resumes the job, or undefined if nothing is left or a process is running
- * the job.
- */
+/** Returns the command that resumes the job, or undefined if it is running or has ended. */
 export function nameNext({ id, state }: Job): string | undefined {
   const isStopped = state === "interrupted" || state === "cancelled";
   return isStopped ? `waypost jobs resume ${id}` : undefined;

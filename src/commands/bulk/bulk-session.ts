@@ -18,6 +18,8 @@ import { Interrupted, listenForStop } from "../terminal/ask-to-go-on.ts";
 import type { Invocation } from "../terminal/command.ts";
 import { showLine } from "../terminal/output.ts";
 
+/** Opens the session in which a command reads or changes links. */
+
 export type BulkSession = {
   readonly bulk: Bulk;
   readonly owner: Owner;
@@ -58,8 +60,7 @@ export async function withBulk<Result>(
           const refusal = known.facts && findRefusal(endpoint, known.facts);
           if (refusal !== undefined) throw unauthorized(refusal.message);
         },
-        // WAYPOST_DESTINATIONS limits only assistants, so commands check only the project's own
-        // limits.
+        // WAYPOST_DESTINATIONS limits assistants. Commands check only the project's own limits.
         checkDestinations: (fields, before) => findForeign(fields, known.destinations, before),
         known,
         takesAnyId: deployment.own === undefined,

@@ -12,15 +12,14 @@ import { decodeFilter, findFilterFault, findRepeated } from "../../mcp/schemas/c
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
 
+/** Parses the flags that select links. */
+
 type SelectionFlags = {
   readonly filter?: readonly string[] | undefined;
   readonly search?: string | undefined;
 };
 
-/**
- * Parses the flags that select links. Rejects invalid filters, because the API would silently
- * ignore them.
- */
+/** Rejects invalid filters, because the API would silently ignore them. */
 export function readSelection({ filter: texts = [], search }: SelectionFlags) {
   if (texts.length > paging.max_filters) {
     throw new UsageFault(`pass --filter at most ${paging.max_filters} times`);
@@ -37,9 +36,7 @@ export function readSelection({ filter: texts = [], search }: SelectionFlags) {
 
 const fields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 
-/**
- * Maps each name, such as `name_cont`, to its field and condition. Not every combination is valid.
- */
+/** Maps a name, such as `name_cont`, to its field and condition. Some combinations are invalid. */
 const names: ReadonlyMap<string, Pick<FilterInput, "field" | "condition">> = new Map(
   Object.keys(fields).flatMap((field) =>
     offeredConditions.map((condition) => [`${field}_${condition}`, { field, condition }] as const),

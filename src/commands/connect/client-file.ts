@@ -6,6 +6,8 @@ import { writeWholeFile } from "../../app/data/whole-file.ts";
 import { UsageFault } from "../../config.ts";
 import { quote } from "../../text/show-hidden.ts";
 
+/** Reads and replaces the settings file of an MCP client, and keeps a backup. */
+
 type ClientFile = {
   /** The path of the file, with symbolic links resolved. */
   readonly path: string;

@@ -1,5 +1,7 @@
 import { posix, win32 } from "node:path";
 
+/** The MCP clients that `waypost connect` supports, and their settings files. */
+
 export type McpClient = {
   readonly title: string;
   readonly format: "json" | "toml";
@@ -10,10 +12,7 @@ export type McpClient = {
   /** The user's settings file. Its folder depends on the operating system. */
   readonly userFile: readonly [folder: FolderName, ...path: string[]];
   readonly workspaceFile?: string;
-  /**
-   * The part of an entry that makes the client read the key from its environment. A project's file
-   * is often in git, so the file must not contain the key.
-   */
+  /** Makes the client read the key from its environment, because a project's file may be in git. */
   readonly workspaceKey?: KeyMembers;
 };
 
@@ -21,7 +20,6 @@ export type KeyMembers =
   | { readonly env: { readonly WAYPOST_API_KEY: string } }
   | { readonly env_vars: readonly ["WAYPOST_API_KEY"] };
 
-/** The MCP clients that `waypost connect` supports, and their settings files. */
 export const clients = {
   "claude-desktop": {
     title: "Claude Desktop",

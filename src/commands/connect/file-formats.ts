@@ -84,8 +84,7 @@ const toml: FileFormat = {
   name: "TOML",
   parse: (text) => {
     try {
-      // The result is cloned, because the parser's objects have no prototype and would not compare
-      // as equal.
+      // The parser's objects have no prototype, so only clones of them compare as equal.
       return { value: structuredClone(parseToml(text, { integersAsBigInt: "asNeeded" })) };
     } catch (error) {
       // The parser is loaded only when needed, so its errors are recognized by their `line`.

@@ -4,10 +4,7 @@ import { writeLocalTime, type TimeZone } from "../../contract/local-time.ts";
 import { escapeHiddenInJson } from "../../text/escape.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 
-/**
- * The output of all commands. Only requested results go to stdout; notes and questions go to
- * stderr.
- */
+/** Prints the output of commands: results to stdout, notes and questions to stderr. */
 
 export function print(text: string): void {
   if (process.stdout.listenerCount("error") === 0) process.stdout.on("error", passOverEnd);
@@ -43,10 +40,7 @@ export function openScreen(): NodeJS.WriteStream {
   return process.stderr;
 }
 
-/**
- * Reserves stdout for the protocol. Packages that log to the console would break the protocol, so
- * their output goes to stderr.
- */
+/** Reserves stdout for the protocol. What packages log to the console goes to stderr. */
 export function claimStdout(): Writable {
   let diverted: Console | undefined;
   // Created lazily, because creating a console is slow and most sessions never use it.

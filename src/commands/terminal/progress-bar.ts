@@ -1,6 +1,8 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { JobCounts } from "../../state/jobs.ts";
 
+/** Shows the progress of a job: a bar on a terminal, or otherwise an occasional line. */
+
 export type Screen = {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -10,15 +12,11 @@ export type Screen = {
 /** `ended` counts the finished rows, whether they succeeded or failed. */
 type Progress = { readonly ended: number; readonly total: number };
 
-/**
- * If the output is not a terminal, a line is printed after this much time or this share of the
- * rows.
- */
+/** Without a terminal, a line is printed after this much time or this share of the rows. */
 const lineEvery_ms = 10_000;
 const lineEvery = 0.1;
 const [narrowest, widest] = [10, 30];
 
-/** Shows the progress of a job: a bar on a terminal, or otherwise an occasional line. */
 export function createProgress(
   screen: Screen,
   { ended: before }: Progress,

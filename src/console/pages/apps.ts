@@ -10,9 +10,10 @@ import { renderHistory } from "../render-changes.ts";
 import { appKinds, nameApp, type AppKind } from "../app-kinds.ts";
 import { writeFilter } from "./link-query.ts";
 
+/** The pages for apps: the list, and pages to create, edit and delete apps of each kind. */
+
 const list = { name: "Apps", address: "/apps" };
 
-/** The pages for apps: the list, and pages to create, edit and delete apps of each kind. */
 const appsPage: Page = {
   path: /^\/apps$/,
   entry: {

@@ -3,6 +3,7 @@ import { html, trust } from "../html.ts";
 import type { Page, Reply } from "../page.ts";
 import { renderBox, showMissing } from "../parts.ts";
 
+/** The page that lists the help topics, or shows one of them. */
 export const helpPage: Page = {
   path: /^\/help(?:\/(?<topic>[a-z/-]+))?$/,
   entry: {

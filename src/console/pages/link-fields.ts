@@ -6,6 +6,8 @@ import type { ShownFields } from "../record-page.ts";
 import type { ShownProblem } from "../records.ts";
 import { appKinds, listAppChoices, nameOther, renderOther, type AppChoices } from "../app-kinds.ts";
 
+/** Defines and renders the fields of the form that creates or edits a link. */
+
 type LinkField = Field & {
   /** Whether the field offers the listed apps, or takes the ID of any other app. */
   readonly app?: "listed" | "other";

@@ -11,6 +11,8 @@ import { createRecordPages } from "../record-page.ts";
 import type { Records } from "../records.ts";
 import { renderHistory } from "../render-changes.ts";
 
+/** The pages for projects: the list, and pages to create, edit and delete a project. */
+
 const list = { name: "Projects", address: "/projects" };
 
 const projectsPage: Page = {

@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 
+/** Converts Zod schemas to the JSON Schema that MCP clients read. */
+
 type SchemaOverride = NonNullable<z.core.ToJSONSchemaParams["override"]>;
 type Shape = Readonly<Record<string, z.ZodType>>;
 type WrittenMembers = Readonly<Record<string, JsonObject>>;

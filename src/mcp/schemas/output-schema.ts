@@ -4,6 +4,8 @@ import { unwrap } from "../../contract/fields.ts";
 import type { ToolFields } from "./input-schema.ts";
 import { createWriter } from "./json-schema.ts";
 
+/** Describes the results of tools as JSON Schema. */
+
 const writeMembers = createWriter(({ jsonSchema }) => {
   // Some clients do not support `minLength`.
   delete jsonSchema.minLength;

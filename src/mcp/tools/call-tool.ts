@@ -32,6 +32,8 @@ import { explainBulkError } from "./bulk/bulk-tool.ts";
 import { viewData } from "./templates/run-template.ts";
 import type { ResultExtras, ToolCall, Tool } from "./tool.ts";
 
+/** Runs a tool call, and writes its result or error for the client. */
+
 export type CallContext = Pick<ToolCall, "keyContext" | "tellProgress" | "report"> &
   Partial<Pick<ToolCall, "requestId" | "showsViews" | "answerWithTask">> & {
     readonly requireApproval: RequireApproval;
@@ -45,10 +47,7 @@ export type CallContext = Pick<ToolCall, "keyContext" | "tellProgress" | "report
 
 const shownCharacters = 8;
 
-/**
- * Runs a tool call. Returns a result even for errors, but throws `PendingQuestion` if a user has to
- * answer first.
- */
+/** Returns a result even for errors, but throws `PendingQuestion` if a user must answer first. */
 export async function callTool(
   tool: Tool,
   given: unknown,

@@ -9,6 +9,8 @@ import { refuseStopping } from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";
 import type { SessionOwner, McpSessions } from "./sessions.ts";
 
+/** Keeps the MCP connections of each API key, with the state that they share. */
+
 export type IdentifiedCaller = { readonly key: string | undefined; readonly known: KnownKey };
 
 /** State that all connections of one key share. */

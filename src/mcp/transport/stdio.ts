@@ -11,6 +11,8 @@ import { createLeaving } from "../../contract/waiting.ts";
 import type { FastCall, FastCalls } from "./fast-path/fast-calls.ts";
 import { type RpcId, idIsOpen, isId, messageBytes, readCancelled } from "./messages.ts";
 
+/** Sends and receives MCP messages over stdin and stdout, one per line. */
+
 type ServeStdioOptions = StdioTransportOptions & {
   /** Creates a server for the client's protocol revision. */
   readonly createServer: () => Server;

@@ -19,6 +19,7 @@ import {
 import { requireScope } from "../keys.ts";
 import { restoreDeletedLink, changeLink, createLink } from "../write-link.ts";
 
+/** Handles calls for links. */
 export const linkHandlers: GroupHandlers<typeof links> = {
   index: async (call) => {
     await waitForClicks(call);

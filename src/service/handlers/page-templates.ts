@@ -65,6 +65,7 @@ import { createIdAndTime, type IdAndTime } from "../ids.ts";
 import { requireScope } from "../keys.ts";
 import { blankLink, requireFreeLink, settleLink } from "../write-link.ts";
 
+/** Handles calls for the page template: its draft, its versions and previews of the page. */
 export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
   save: async (call) => {
     const { isFirst, template } = await changeDraft(call, call.body, "save", saveDraft);

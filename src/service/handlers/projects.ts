@@ -6,6 +6,7 @@ import type { Db } from "../../store/tables.ts";
 import { requireCondition, type GroupHandlers } from "../handler.ts";
 import { changeProject, makeProject } from "../write-project.ts";
 
+/** Handles calls for projects, which need a master key. */
 export const projectHandlers: GroupHandlers<typeof projects> = {
   index: async ({ services, list }) => {
     const { items, meta } = await listProjects(services.store.db, list);

@@ -17,6 +17,7 @@ import {
 import { writeTenant, type GroupHandlers, type WriteCall } from "../handler.ts";
 import { claimGeneratedPath, codeLength, createLink } from "../write-link.ts";
 
+/** Handles calls that shorten a URL, and calls that look up the link of a URL. */
 export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
   create: async (call) => {
     const prefix = readPrefix(call.body.prefix ?? "");

@@ -13,6 +13,8 @@ import { problems } from "../../schemas/output-schema.ts";
 import { makeTool, type Tool } from "../tool.ts";
 import { writeExportUri } from "./show-plan.ts";
 
+/** The tool that exports links to a CSV or JSON file. */
+
 const { links } = contract;
 
 export function createExportLinks(): Tool {

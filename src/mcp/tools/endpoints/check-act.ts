@@ -21,14 +21,13 @@ import { findRecord, listAtPaths, listProjects } from "../targets.ts";
 import type { ToolCall } from "../tool.ts";
 import type { Act } from "./act.ts";
 
+/** Rejects writes that the API would reject anyway, before a user is asked for approval. */
+
 type CheckCall = Pick<ToolCall, "callApi" | "keyContext" | "signal">;
 
 const { links, iosApps, androidApps, shortLinks } = contract;
 
-/**
- * Before asking for approval, rejects a creation, change or restore that the API would reject
- * anyway. Reports all problems at once, with the API's own messages.
- */
+/** Reports all problems at once, with the API's own messages. */
 export async function refuseInvalid(act: Act, call: CheckCall, tool: string): Promise<void> {
   const { endpoint } = act;
   const fail = (problem: unknown) => explainEnd({ tool, endpoint }, problem);

@@ -25,6 +25,8 @@ import type { TargetRecord } from "../targets.ts";
 import type { ToolCall } from "../tool.ts";
 import { showFields } from "./show-change.ts";
 
+/** Records the changes that tools make in the history, so that they can be undone. */
+
 const { links, shortLinks } = contract;
 
 /** The page template's ID in the history. Template versions have IDs of their own. */

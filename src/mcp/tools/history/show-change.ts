@@ -11,6 +11,8 @@ import type { KeyContext } from "../../access/key-context.ts";
 import type { ApprovalRequest, Question } from "../../approval/question.ts";
 import { writeValue } from "../../approval/question-text.ts";
 
+/** Formats a change for an assistant, without the parts that the key is not allowed to read. */
+
 export const changeSchema = z.looseObject({ id: z.string(), fields: z.looseObject({}) });
 export const otherChangeSchema = z.looseObject({ id: z.unknown(), fields: z.unknown() });
 
@@ -22,7 +24,6 @@ const mostName = 60;
 /** The maximum number of side effects to show. Deleting an app may detach many links. */
 const mostOthers = 20;
 
-/** Formats a change for an assistant, without the parts that the key is not allowed to read. */
 export function showChange(change: Change, readable: ReadRights): JsonObject {
   const { id, at, tool, client, target_id, kind, name, note, undoes, undone_by } = change;
   const readableEffects = listReadable(change, readable);

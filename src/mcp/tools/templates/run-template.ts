@@ -36,6 +36,8 @@ import {
   type TemplateState,
 } from "./template-state.ts";
 
+/** Extends the endpoint tools that read, change and preview the page template. */
+
 const { save, publish, preview, version, versions } = contract.pageTemplate;
 
 const linkIds = describeIds(findKind(contract.links.show));

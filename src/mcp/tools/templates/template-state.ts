@@ -8,6 +8,8 @@ import { refuseForeign } from "../../access/limit-destinations.ts";
 import { isChanged, readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import type { ToolCall } from "../tool.ts";
 
+/** Reads the live version and the draft of the page template. */
+
 export type TemplateText = { readonly body: string; readonly css: string };
 export type ReadText = { readonly [Name in keyof TemplateText]?: unknown };
 
