@@ -4,7 +4,7 @@ import type { LinkValues } from "../contract/rules/link-rules.ts";
 import { andThen, type Awaitable } from "../contract/waiting.ts";
 import { putInBin, takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
 import { prepareQuery } from "./prepared-query.ts";
-import { isIndexed, readTally, tallyWrite } from "./projects.ts";
+import { readTally, tallyWrite } from "./projects.ts";
 import {
   foldTexts,
   indexedColumns,
@@ -76,11 +76,9 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
     })
     .returning(visibleColumns)
     .executeTakeFirstOrThrow();
-  if (isIndexed(tally, link.id)) await indexLink(tenant, link.id);
+  await indexLink(tenant, link.id, tally.indexed_to);
   const inserted = toLink(shown);
-  if (tally.webhooks > 0) {
-    await queueEvents(tenant, [{ event: "link.created", data: { link: inserted } }], now);
-  }
+  await queueEvents(tenant, [{ event: "link.created", data: { link: inserted } }], now, tally);
   return inserted;
 }
 
@@ -93,9 +91,9 @@ export async function updateLink(
 ): Promise<Link> {
   const { db, projectId } = tenant;
   const tally = await tallyWrite(tenant, 0);
+  const { indexed_to } = tally;
   const isSearched = indexedColumns.some((field) => field in changes);
-  const changesIndex = isSearched && isIndexed(tally, before.id);
-  if (changesIndex) await unindexLink(tenant, before.id);
+  if (isSearched) await unindexLink(tenant, before.id, indexed_to);
   const row = await db
     .updateTable("links")
     // Kysely skips undefined columns.
@@ -113,12 +111,12 @@ export async function updateLink(
     .where("id", "=", before.id)
     .returning(visibleColumns)
     .executeTakeFirstOrThrow();
-  if (changesIndex) await indexLink(tenant, before.id);
+  if (isSearched) await indexLink(tenant, before.id, indexed_to);
   if (changes.path !== undefined && changes.path !== before.path) {
     await releaseAddresses(tenant, sql`${before.path}`);
   }
   const link = toLink(row);
-  if (tally.webhooks > 0) await queueEvents(tenant, describeUpdate(before, link), now);
+  await queueEvents(tenant, describeUpdate(before, link), now, tally);
   return link;
 }
 
@@ -138,14 +136,12 @@ export async function deleteLink(tenant: Tenant, id: string, now: number): Promi
   const link = await query.where("id", "=", id).executeTakeFirst();
   if (link === undefined) return false;
   const tally = await tallyWrite(tenant, -1);
-  if (isIndexed(tally, id)) await unindexLink(tenant, id);
+  await unindexLink(tenant, id, tally.indexed_to);
   await db.deleteFrom("links").where("project_id", "=", projectId).where("id", "=", id).execute();
   await releaseAddresses(tenant, selectAddresses(tenant, link));
   const { rowkey: _, ...row } = link;
   await putInBin(tenant, "link", row, now);
-  if (tally.webhooks > 0) {
-    await queueEvents(tenant, [{ event: "link.deleted", data: { link: toLink(row) } }], now);
-  }
+  await queueEvents(tenant, [{ event: "link.deleted", data: { link: toLink(row) } }], now, tally);
   return true;
 }
 
@@ -244,12 +240,10 @@ export async function restoreLink(
     updated_at: now,
   };
   await tenant.db.insertInto("links").values(whole).execute();
-  if (isIndexed(tally, id)) await indexLink(tenant, id);
+  await indexLink(tenant, id, tally.indexed_to);
   const restored = await findLink(tenant, id);
   if (restored === undefined) throw new Error("a restored link did not come back");
-  if (tally.webhooks > 0) {
-    await queueEvents(tenant, [{ event: "link.created", data: { link: restored } }], now);
-  }
+  await queueEvents(tenant, [{ event: "link.created", data: { link: restored } }], now, tally);
   return { restored };
 }
 

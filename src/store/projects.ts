@@ -229,11 +229,6 @@ const selectTally = prepareQuery((db) =>
     .where("project_id", "=", ""),
 );
 
-/** Whether a write to the link must update the index. If not, a background task does so later. */
-export function isIndexed({ indexed_to }: Tally, linkId: string): boolean {
-  return indexed_to !== null && linkId <= indexed_to;
-}
-
 /** Counts a write, in its transaction. This invalidates cached counts in all processes. */
 export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tally> {
   const tally = await countWrite(tenant.db, [added, tenant.projectId]);

@@ -91,13 +91,23 @@ async function indexStep(tenant: Tenant, indexedTo: string): Promise<string> {
   return next.length < stepRows ? wholeIndex : last;
 }
 
-/** Adds a link to the index. Must run after the link is created or changed. */
-export async function indexLink(tenant: Tenant, id: string): Promise<void> {
+/** Indexes a written link, unless the background task will index it later. */
+export async function indexLink(
+  tenant: Tenant,
+  id: string,
+  indexedTo: string | null,
+): Promise<void> {
+  if (indexedTo === null || id > indexedTo) return;
   await fillIndex(tenant, sql`id = ${id}`);
 }
 
 /** Removes a link from the index. Must run before the link is changed or deleted. */
-export async function unindexLink({ db, projectId }: Tenant, id: string): Promise<void> {
+export async function unindexLink(
+  { db, projectId }: Tenant,
+  id: string,
+  indexedTo: string | null,
+): Promise<void> {
+  if (indexedTo === null || id > indexedTo) return;
   await sql`
     delete from ${nameIndex(projectId)}
     where rowid = (select rowkey from links where project_id = ${projectId} and id = ${id})

@@ -4,6 +4,7 @@ import type { JsonObject } from "../contract/json.ts";
 import { limits } from "../contract/limits.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import type { Sql } from "../sql/sql.ts";
+import type { Tally } from "./projects.ts";
 import type { Db, DeliveryTable, Tables, Tenant, WebhookTable } from "./tables.ts";
 
 /**
@@ -95,13 +96,14 @@ export type NewEvent = {
   readonly id?: string;
 };
 
-/** Queues each event for all subscribed webhooks. */
+/** Queues each event for all subscribed webhooks. Runs no query if `tally` counts no webhooks. */
 export async function queueEvents(
   { db, projectId: project_id }: Tenant,
   events: readonly NewEvent[],
   now: number,
+  tally?: Pick<Tally, "webhooks">,
 ): Promise<void> {
-  if (events.length === 0) return;
+  if (tally?.webhooks === 0 || events.length === 0) return;
   const query = db.selectFrom("webhooks").select(["id", "events"]);
   const webhooks = await query.where("project_id", "=", project_id).execute();
   const timestamp = new Date(now).toISOString();
