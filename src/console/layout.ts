@@ -106,29 +106,27 @@ function renderHead({ title, heading = title, above, actions }: Omit<PageReply, 
 }
 
 /** Success messages by code. After a form is submitted, the next page's URL contains the code. */
-const notes = new Map<string, Html | string>(
-  Object.entries({
-    created: "Link created.",
-    saved: "Saved.",
-    deleted: html`Deleted. You can restore it from <a href="/history">History</a> for 30 days.`,
-    restored: "Restored.",
-    undone: "Undone.",
-    unchanged: "Nothing changed.",
-    registered: "App registered.",
-    revoked: "Key revoked.",
-    webhook_tested: "The receiver accepted the test.",
-    webhook_resent: "The failed events will be sent again soon.",
-    webhook_revoked: "Webhook revoked.",
-    founded: "Project created. Create its first key in the CLI, as shown below.",
-    closed: "Project deleted.",
-    published: "Published. All links show this page.",
-    taken_down: "Unpublished. Links show the default page.",
-  }),
-);
+const notes: Readonly<Record<string, Html | string>> = {
+  created: "Link created.",
+  saved: "Saved.",
+  deleted: html`Deleted. You can restore it from <a href="/history">History</a> for 30 days.`,
+  restored: "Restored.",
+  undone: "Undone.",
+  unchanged: "Nothing changed.",
+  registered: "App registered.",
+  revoked: "Key revoked.",
+  webhook_tested: "The receiver accepted the test.",
+  webhook_resent: "The failed events will be sent again soon.",
+  webhook_revoked: "Webhook revoked.",
+  founded: "Project created. Create its first key in the CLI, as shown below.",
+  closed: "Project deleted.",
+  published: "Published. All links show this page.",
+  taken_down: "Unpublished. Links show the default page.",
+};
 
 function renderNote({ searchParams }: URL): Part {
-  const text = notes.get(searchParams.get("done") ?? "");
-  return text && html`<p class="note good" role="status">${text}</p>`;
+  const done = searchParams.get("done") ?? "";
+  return Object.hasOwn(notes, done) && html`<p class="note good" role="status">${notes[done]}</p>`;
 }
 
 const notSent = "again";

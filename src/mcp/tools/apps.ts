@@ -194,7 +194,7 @@ function nameApp(id: string, app: JsonObject | undefined): string {
 }
 
 /** The members of results that describe changes. */
-export const changeMembers = ["change", "changes", "rows", "plan"] as const;
+const changeMembers = ["change", "changes", "rows", "plan"] as const;
 
 export async function nameChangedApps(
   result: JsonObject,

@@ -27,7 +27,7 @@ import {
   type Failure,
 } from "../results/tool-failure.ts";
 import { addRecent } from "./history/show-change.ts";
-import { changeMembers, nameChangedApps } from "./apps.ts";
+import { nameChangedApps } from "./apps.ts";
 import { explainBulkError } from "./bulk/bulk-tool.ts";
 import { viewData } from "./templates/run-template.ts";
 import type { ResultExtras, ToolCall, Tool } from "./tool.ts";
@@ -90,8 +90,7 @@ function explainError(
 async function presentResult(result: JsonObject, call: ToolCall): Promise<JsonObject> {
   const { known, takeAddressNote } = call.keyContext;
   const { linkHost } = known;
-  const hasChanges = changeMembers.some((name) => result[name] !== undefined);
-  const named = hasChanges ? await nameChangedApps(result, call) : result;
+  const named = await nameChangedApps(result, call);
   const own = Array.isArray(result["problems"])
     ? (result["problems"] as readonly CallProblem[])
     : [];
