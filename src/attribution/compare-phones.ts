@@ -98,9 +98,9 @@ const addressPoints = 40;
 const leastPoints = 50;
 
 /**
- * Chooses the visit that led to an install. Compares the phone of the install with the phones of
- * the visits. A wrong link would be worse than none. So an install that matches visits of two links
- * gets no link, and the confidence is never higher than `medium`.
+ * Finds the visit that caused an install, by comparing the phones of both. A wrong link would be
+ * worse than no link. So an install that matches visits of two links gets no link, and the
+ * confidence is never higher than `medium`.
  */
 export function chooseVisit<One extends CandidateVisit>(
   install: SeenPhone,

@@ -43,7 +43,7 @@ export const visitColours = {
   "accent-end": ["#22a6e8", "#22a6e8"],
 } as const;
 
-/** Sizes for the preview page, larger than elsewhere because visitors tap and read on phones. */
+/** Sizes for the preview page, larger than others because visitors tap and read on phones. */
 export const visitSizes = {
   radius: "2rem",
   "radius-inner": "1.25rem",

@@ -115,7 +115,7 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
 }
 
 function createWindows(monotonic: () => number) {
-  /** Windows by limit. A limit's windows end in the order in which they were added. */
+  /** Windows by limit. Of a limit's windows, the one added first ends first. */
   const byBudget = new Map<string, Map<string, BudgetWindow>>();
 
   return {

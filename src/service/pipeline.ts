@@ -136,7 +136,7 @@ function readParameters(url: string): URLSearchParams {
 }
 
 /**
- * Reports all problems of a body in which some fields have the wrong type. To check the other
+ * Reports all problems of a body that has fields of the wrong type. To check the other
  * fields, it runs the handler without the invalid fields and discards the handler's writes.
  */
 async function refuseFaulty(

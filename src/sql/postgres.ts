@@ -239,8 +239,8 @@ async function rollback(db: QueryExecutorProvider): Promise<void> {
 }
 
 /**
- * Returns a function that reads a number. The number changes after every commit, and if another
- * server takes over, even if that server reports the same snapshot.
+ * Returns a function that reads a number. The number changes after every commit. It also changes
+ * when another server takes over, even if that server reports the same snapshot.
  */
 function createVersionReader(db: QueryExecutorProvider): () => Promise<number> {
   let known = "";

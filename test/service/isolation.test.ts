@@ -135,7 +135,7 @@ describe("a bundle ID, package name or path that another project uses", () => {
     expect([other.ios_app, other.android_app]).not.toContain(link.body.android_app_id);
   });
 
-  test("causes the same error as an unused one if the app's other fields are missing", async () => {
+  test("is not revealed by an incomplete app: an unused value causes the same error", async () => {
     for (const [app, name, known, unknown] of [
       ["ios_app", "bundle_id", theirs.bundle_id, "com.nobody"],
       ["android_app", "package_name", theirs.package_name, "com.nobody.app"],

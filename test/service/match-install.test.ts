@@ -143,7 +143,7 @@ describe("an app installed after a visit", () => {
     expect(await countInstalls()).toBe(0);
   });
 
-  test("on the free plan gets the link of a copied URL without using up the visit", async () => {
+  test("on the free plan is matched by a copied URL and leaves the visit available", async () => {
     const { store, project, now } = host.world;
     const setPlan = (plan: "free" | "pro") =>
       store.write((db) => updateProject(db, project.id, { plan }, now()));

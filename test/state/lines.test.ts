@@ -44,7 +44,7 @@ describe("a job queue's slots", () => {
     expect([await take(one), await take(two)]).toEqual([0, 100]);
   });
 
-  test("are not reassigned if the process that reserved them shuts down", async () => {
+  test("stay reserved after the process that reserved them has shut down", async () => {
     await take(one);
     await take(one);
     await one.close();

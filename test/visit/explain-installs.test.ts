@@ -79,7 +79,7 @@ function explain(fields: VisitedLink, more: InstallOptions = {}) {
 }
 
 describe("explainInstalls for an uncertain match", () => {
-  test("reports an Android app that could not be read only if a match is possible", () => {
+  test("reports a failure to load the Android app, but only if a match is possible", () => {
     expect(explain({})).toEqual({
       matched: "not_known",
       why: "The link's Android app could not be read.",

@@ -16,7 +16,7 @@ import {
   type Listening,
 } from "./ask-listener.ts";
 
-/** Serves links and pages in a stdio process, if no other process of the data folder does. */
+/** Serves links and pages in a stdio process, if no other process with this data folder does. */
 
 type ListenerState = {
   readonly config: Config;

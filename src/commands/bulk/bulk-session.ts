@@ -18,7 +18,7 @@ import { Interrupted, listenForStop } from "../terminal/ask-to-go-on.ts";
 import type { Invocation } from "../terminal/command.ts";
 import { showLine } from "../terminal/output.ts";
 
-/** Opens the session in which a command reads or changes links. */
+/** Opens a session for a command that reads or changes links. */
 
 export type BulkSession = {
   readonly bulk: Bulk;

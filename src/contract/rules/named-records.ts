@@ -42,7 +42,7 @@ export function placeHere(
   return { host: new URL(linkHost).host, place, ...(link && { there }) };
 }
 
-/** Lists every link path to which the input may refer. */
+/** Lists every link path that the input may mean. */
 export function listNamedPaths({ exact, loose, address }: NamedLink): readonly string[] {
   const elsewhere = address !== undefined && address.isOurs !== true ? [address.path] : [];
   return [...new Set([...exact, ...loose, ...elsewhere])].filter((path) => path !== "");

@@ -61,8 +61,8 @@ async function summarizeRows(asking: ServerAccess, rows: AsyncIterable<PlanRow>)
     /** The most important rows: existing links by clicks, then new ones. */
     rows: [...sortRows(tally.existing), ...tally.made].slice(0, mostRows),
     /**
-     * The apps that the plan may register. Includes existing apps whose details are in a row:
-     * if such an app is deleted before the plan is applied, the row registers it again.
+     * The apps that the plan may register. Includes an existing app if a row contains its
+     * details: if the app is deleted before the plan is applied, that row registers it again.
      */
     registrations: [...tally.registrations.values()],
     apps: await nameApps(createProjectApps(asking), tally.apps),

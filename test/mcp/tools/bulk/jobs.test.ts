@@ -289,7 +289,7 @@ describe("an approval requested before a job was cancelled", () => {
     expect(await approve(later)).toMatchObject({ resultType: "input_required" });
   });
 
-  test("does not resume the job even if the job was resumed and cancelled again", async () => {
+  test("cannot resume the job after another resume and cancel", async () => {
     await applyUntil(2, await ask());
     const [again, later] = [await ask(), await ask()];
     await applyUntil(4, again);

@@ -168,7 +168,7 @@ describe("a row of a plan", () => {
     expect(plan.sample[0].message).toBe("This link does not exist");
   });
 
-  test("can contain a URL as its path without causing an extra request for each row", async () => {
+  test("may give a full URL as path without an extra request for each row", async () => {
     const many = Array.from({ length: 90 }, (_, number) => `many${number}`);
     for (const path of many) await assistant.plant("link", { path });
     const byPath = await countRequests(many.map((path) => ({ path })));
