@@ -286,8 +286,12 @@ async function dropPlan({ write }: Sql<StateTables>, id: string, now: number): P
   if (!isDropped) return;
   for (let count = batchRows; count === batchRows;) {
     const { numAffectedRows = 0n } = await write((db) =>
-      raw`delete from plan_rows where plan_id = ${id} and "position" in
-        (select "position" from plan_rows where plan_id = ${id} limit ${batchRows})`.execute(db),
+      raw`delete from plan_rows where plan_id = ${id} and "position" <= (
+        select max("position") from (
+          select "position" from plan_rows where plan_id = ${id}
+          order by "position" limit ${batchRows}
+        ) as batch
+      )`.execute(db),
     );
     count = Number(numAffectedRows);
     await nextTurn();

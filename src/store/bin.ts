@@ -125,18 +125,20 @@ function selectKept({ db, projectId }: Tenant, now: number, kinds?: readonly Bin
 /** Deletes a batch of entries. Returns true if this was the last batch. */
 async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
   const { db, projectId } = tenant;
+  const isOld = sql`project_id = ${projectId} and deleted_at <= ${upTo}`;
+  // In a statement of its own: PostgreSQL may run a subquery with a limit again for each row.
+  const batch = sql<{ readonly id: string }>`select id from bin where ${isOld} limit ${batchRows}`;
+  const ids = (await batch.execute(db)).rows.map(({ id }) => id);
+  if (ids.length === 0) return true;
   const { rows } = await sql<Pick<Tables["bin"], "kind" | "id">>`
-    delete from bin where project_id = ${projectId} and (kind, id) in (
-      select kind, id from bin
-      where project_id = ${projectId} and deleted_at <= ${upTo} limit ${batchRows}
-    ) returning kind, id
+    delete from bin where ${isOld} and id in (${sql.join(ids)}) returning kind, id
   `.execute(db);
   const links = rows.filter(({ kind }) => kind === "link");
   await dropShortPaths(
     tenant,
     links.map(({ id }) => id),
   );
-  return rows.length < batchRows;
+  return ids.length < batchRows;
 }
 
 /** Permanently deletes the links and apps that were moved to the bin at `upTo` or earlier. */

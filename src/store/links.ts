@@ -326,24 +326,27 @@ async function changeLinks(
   { changes, which, putBack }: BulkChange,
 ): Promise<boolean> {
   const { db, projectId } = tenant;
-  const { webhooks } = await readTally(tenant);
-  const update = sql`
-    update links set ${changes} where project_id = ${projectId} and id in (
-      select id from links where project_id = ${projectId} and ${which} limit ${batchRows}
-    )
+  const inProject = sql`project_id = ${projectId} and ${which}`;
+  // In a statement of its own: PostgreSQL may run a subquery with a limit again for each link.
+  const batch = sql<{ readonly id: string }>`
+    select id from links where ${inProject} limit ${batchRows}
   `;
-  if (webhooks === 0) {
+  const ids = (await batch.execute(db)).rows.map(({ id }) => id);
+  if (ids.length === 0) return true;
+  const isLast = ids.length < batchRows;
+  const update = sql`update links set ${changes} where ${inProject} and id in (${sql.join(ids)})`;
+  if ((await readTally(tenant)).webhooks === 0) {
     const { numAffectedRows = 0n } = await update.execute(db);
     if (numAffectedRows > 0n) await tallyWrite(tenant, 0);
-    return numAffectedRows < BigInt(batchRows);
+    return isLast;
   }
   const { rows } = await sql<LinkTable>`${update} returning *`.execute(db);
-  if (rows.length === 0) return true;
+  if (rows.length === 0) return isLast;
   await tallyWrite(tenant, 0);
   const changed = rows.map(toLink).flatMap((link) => describeUpdate(putBack(link), link));
   // Uses the system time, because background tasks are not passed a clock.
   await queueEvents(tenant, changed, Date.now());
-  return rows.length < batchRows;
+  return isLast;
 }
 
 /** The columns that the API returns, in the order of the API specification. */

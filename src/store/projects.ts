@@ -2,6 +2,7 @@ import { sql, type NotNull, type SqlBool } from "kysely";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Project } from "../contract/projects.ts";
 import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
+import { readEngine } from "../sql/open-kysely.ts";
 import { queueTask } from "./background-tasks.ts";
 import { countRows, describeTime, readPage, type ListPage } from "./lists.ts";
 import { prepareQuery, prepareRows } from "./prepared-query.ts";
@@ -125,12 +126,17 @@ export async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
     if (!("project_id" in columns) || name === "chores") continue;
     const ownKey = key.length === 1 ? key : key.filter((column) => column !== "project_id");
     const [table, rest] = [sql.table(name), sql.raw(ownKey.join(", "))];
-    const { numAffectedRows } = await sql`
-      delete from ${table} where project_id = ${projectId} and (${rest}) in (
-        select ${rest} from ${table} where project_id = ${projectId} limit ${purgedRows}
-      )
-    `.execute(db);
-    if (numAffectedRows === BigInt(purgedRows)) return false;
+    const batch = (columns: typeof rest) =>
+      sql`select ${columns} from ${table} where project_id = ${projectId} limit ${purgedRows}`;
+    // PostgreSQL may run a subquery with a limit again for each row, but it reads an array once.
+    const isInBatch =
+      readEngine(db) === "sqlite"
+        ? sql`(${rest}) in (${batch(rest)})`
+        : sql`ctid = any(array(${batch(sql.raw("ctid"))}))`;
+    const purge = sql`delete from ${table} where project_id = ${projectId} and ${isInBatch}`;
+    // A row that changes meanwhile stays until the next batch.
+    const { numAffectedRows = 0n } = await purge.execute(db);
+    if (numAffectedRows > 0n) return false;
   }
   await dropIndex(db, projectId);
   return true;
