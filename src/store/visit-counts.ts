@@ -356,8 +356,8 @@ const sums = sql.join(
 );
 
 /**
- * Selects counters. Uses the stored sums for whole days and months, and adds up hours for days that
- * are only partly in the period.
+ * Selects counters. Uses the stored sums of whole days and of months, and adds up hours for days
+ * that are only partly in the period.
  */
 function selectCounters(
   { projectId }: Tenant,
@@ -386,19 +386,34 @@ function selectCounters(
     return [select(visits.length === 0 ? sql`0` : sql.join(visits, sql` + `), [day])];
   });
   const whole = days.filter(isWhole);
-  const months = dimension === "total" ? listWholeMonths(whole) : [];
-  const others = whole.filter((day) => !months.includes(findMonth(day)));
+  const { months, missing, others } =
+    dimension === "total" ? groupMonths(whole) : { months: [], missing: [], others: whole };
   if (others.length > 0) parts.push(select(sql`visits`, others));
   if (months.length > 0) parts.push(select(sql`visits`, months, "month"));
+  if (missing.length > 0) parts.push(select(sql`-visits`, missing));
   return sql`(${sql.join(parts, sql` union all `)}) as counters`;
 }
 
-/** Lists the first days of the months whose days are all in the period. */
-function listWholeMonths(days: readonly number[]): readonly number[] {
-  const mostDays = 31;
-  return [...new Set(days.map(findMonth))].filter(
-    (first) => days.includes(first) && days.includes(findMonth(first + mostDays) - 1),
-  );
+const longestMonth = 31;
+
+/**
+ * Replaces most days of a month by the month (its first day), without the `missing` days. Reading
+ * the month and two missing days is faster than reading 28 days.
+ */
+function groupMonths(days: readonly number[]) {
+  const given = new Set(days);
+  const months = [...new Set(days.map(findMonth))].map((first) => {
+    const next = findMonth(first + longestMonth);
+    const all = Array.from({ length: next - first }, (_, place) => first + place);
+    return { first, all, missing: all.filter((day) => !given.has(day)) };
+  });
+  const used = months.filter(({ all, missing }) => missing.length + 1 < all.length / 2);
+  const covered = new Set(used.flatMap(({ all }) => all));
+  return {
+    months: used.map(({ first }) => first),
+    missing: used.flatMap(({ missing }) => missing),
+    others: days.filter((day) => !covered.has(day)),
+  };
 }
 
 function listDays({ from, to }: VisitScope["period"]): readonly number[] {

@@ -135,7 +135,7 @@ test("readVisitSums grouped by link counts the visits in any period of whole hou
   for (const { hour, id } of visits) noteClick(clicks, project.id, id, { at: hour * hour_ms });
   await clicks.flush(project.id);
 
-  const months = ["2024-01-01", "2024-02-01", "2024-02-29", "2024-03-01", "2025-01-01"];
+  const months = ["2024-01-01", "2024-02-01", "2024-02-29", "2024-03-01", "2025-01-03T07:00Z"];
   const times = [...months, "2023-12-31T23:00Z", "2024-04-01T05:00Z", "2026-02-03", "2027-11-04"];
   const hours = times.map((time) => Date.parse(time) / hour_ms).toSorted((one, two) => one - two);
   for (const [place, from] of hours.entries()) {
