@@ -1,3 +1,5 @@
+/** Errors that stop the planning or applying of bulk changes. */
+
 /** Thrown if a plan must be made again, for example because it is too old. */
 export class PlanExpired extends Error {
   override readonly name = "PlanExpired";

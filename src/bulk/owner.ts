@@ -4,6 +4,8 @@ import type { LinkFields } from "../contract/links.ts";
 import type { FieldProblem } from "../contract/problem.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 
+/** Identifies the key that owns a plan or job, and hides both from other keys. */
+
 /** The key that owns a plan or job, and what is needed to call the server with this key. */
 export type Owner = {
   readonly key_print: string;

@@ -8,6 +8,8 @@ import { messages } from "../contract/messages.ts";
 import { notFound, unauthorized } from "../contract/problem.ts";
 import { digestOf } from "../text/digest.ts";
 
+/** Builds the HTTP request of an API call. */
+
 /** The server and the API key for a request. */
 export type RequestTarget = {
   /** The server's origin, without the version prefix. */

@@ -29,6 +29,8 @@ import { isUnreachable } from "../sql/postgres-faults.ts";
 import { findNearest } from "../text/nearest-name.ts";
 import { quote } from "../text/show-hidden.ts";
 
+/** Runs the command that the arguments name, and explains its errors. */
+
 /** Every command, in the order of the help text. */
 export const commands: Readonly<Record<string, Command>> = {
   stdio,

@@ -41,6 +41,8 @@ import { nameCommand, nameMakeKey, writeCommand } from "./terminal/command-name.
 import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout, openScreen, print, say } from "./terminal/output.ts";
 
+/** `waypost serve` serves the API, MCP, the console and links over HTTP until it is stopped. */
+
 /** How long requests may take after a stop signal. Containers are killed after ten seconds. */
 const finish_ms = 8000;
 

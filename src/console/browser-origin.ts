@@ -1,6 +1,8 @@
 import { isForwarded } from "../network/client-address.ts";
 import { dropBrackets, isLoopbackAddress, isLoopbackHost } from "../network/ip-address.ts";
 
+/** Finds the origin that a browser uses for the console, and where its cookies apply. */
+
 /** The origin that a browser uses. `isSecure` is true for HTTPS. */
 export type BrowserOrigin = {
   readonly origin: string;

@@ -1,5 +1,7 @@
 import { html as writeHtml, raw } from "hono/html";
 
+/** Builds HTML from templates, and escapes their values. */
+
 /** HTML with escaped values. */
 export type Html = ReturnType<typeof raw>;
 

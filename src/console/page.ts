@@ -1,6 +1,8 @@
 import type { Account } from "./account.ts";
 import type { Part } from "./html.ts";
 
+/** Types that all pages of the console share: pages, visits, forms and replies. */
+
 /** A page of the console, listed in `src/console/console.ts`. */
 export type Page = {
   /** Matches the whole path. Its named groups become the visit's `params`. */

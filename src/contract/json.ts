@@ -1,5 +1,7 @@
 import { limits } from "./limits.ts";
 
+/** Checks values that were parsed from JSON. */
+
 /** A JSON object whose members are unchecked. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -2,6 +2,8 @@ import { messages } from "./messages.ts";
 import { quoteAnswer } from "./server-answer.ts";
 import { humanize } from "./text.ts";
 
+/** The errors of the API, each with its HTTP status and message. */
+
 /** A validation error: the field, and a clause of the 422 message. */
 export type FieldProblem = { readonly field: string; readonly message: string };
 

@@ -1,6 +1,8 @@
 import { idParameter, type Endpoint } from "./endpoint.ts";
 import { contract } from "./index.ts";
 
+/** Defines the kinds of records, such as links and apps, and finds an endpoint's kind. */
+
 /** The tool groups that an operator can enable. */
 export const groups = [
   "links",

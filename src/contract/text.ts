@@ -1,3 +1,5 @@
+/** Normalizes, checks and formats the text of fields. */
+
 /**
  * Normalizes text for case-insensitive comparison in any alphabet. The final Greek sigma becomes a
  * normal sigma. Some letters are precomposed in only one case, so text is decomposed first.

@@ -25,6 +25,8 @@ import {
 import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
 import type { ExpectedFile } from "./judge-answer.ts";
 
+/** Determines which association files a host should serve. */
+
 /**
  * The expected content of the association files. It is known only for apps and links that the key
  * may read.

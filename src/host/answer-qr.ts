@@ -8,6 +8,8 @@ import { makeAnswer, type HostAnswer } from "./http-answer.ts";
 import { createClientLimit } from "./limit-clients.ts";
 import type { Site } from "./sites.ts";
 
+/** Draws, limits and caches the QR codes of links. */
+
 /**
  * Increase this number when the encoder's output changes. It is part of the ETag and cache keys.
  */

@@ -1,3 +1,5 @@
+/** Builds the responses of the link host, with the headers that most of them need. */
+
 /** A response of the link host. */
 export type HostAnswer = {
   readonly status: number;

@@ -3,6 +3,8 @@ import type { Clock } from "../contract/clock.ts";
 import { findClientAddress, createTrust, type TrustedProxies } from "../network/client-address.ts";
 import { findAddressGroup } from "../network/ip-address.ts";
 
+/** Limits how often a client may request something expensive, and identifies the client. */
+
 /** At this number of clients, all counts are reset, so that no one can fill the memory. */
 const mostClients = 20_000;
 

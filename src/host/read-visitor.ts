@@ -8,6 +8,8 @@ import { readAgent, readInAppBrowser, readPlatform } from "../visit/read-platfor
 import { isBot, isBrowser, isPrefetch } from "./detect-bots.ts";
 import type { Site } from "./sites.ts";
 
+/** Reads from a request what kind of visitor opens a link. */
+
 /** What a request's headers say about the visitor. */
 export type IncomingVisitor = Required<Visitor> & {
   /** False for bots, programs and prefetches. Their visits are not counted. */

@@ -12,6 +12,8 @@ import { findOldestSubdomain, findSite, type SiteProject } from "../store/projec
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tables.ts";
 
+/** Finds the project of a host name, and caches it. */
+
 /** A project, as visited on one of its host names. A change to the project creates a new object. */
 export type Site = {
   readonly serial: number;

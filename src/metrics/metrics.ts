@@ -3,6 +3,8 @@ import type { CarriedRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { addPulled, type MetricSources } from "./pulled.ts";
 
+/** Counts and times the work of a process, for Prometheus. */
+
 /** Counts finished operations, and records how many seconds each took. */
 export type WorkCounts = {
   readonly countRequest: (

@@ -1,3 +1,5 @@
+/** Validates and describes the URLs of PostgreSQL databases. */
+
 /**
  * Validates a database URL: `postgres://user:password@host:5432/database`. An unescaped `/`, `?` or
  * `#` would end the password early, and the rest of the password would be shown as the port or

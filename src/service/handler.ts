@@ -16,6 +16,8 @@ import { digestOf } from "../text/digest.ts";
 import type { Budgets } from "./budgets.ts";
 import type { WaitInQueue } from "../template/check-queue.ts";
 
+/** Types and functions that all handlers of endpoints share. */
+
 /** The shared dependencies of all handlers. A handler answers the calls of one endpoint. */
 export type Services = {
   readonly store: Store;

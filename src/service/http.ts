@@ -14,6 +14,8 @@ import {
 import { readRequestId, requestIdHeader } from "../text/request-id.ts";
 import { bodyTooLarge } from "./read-body.ts";
 
+/** Answers HTTP requests to the API. */
+
 /** Handles an HTTP request to the API. `address` is the client's IP address, if known. */
 export type AnswerHttp = (
   incoming: IncomingMessage,

@@ -1,6 +1,8 @@
 import type { Clock, Random } from "../contract/clock.ts";
 import { clientPrefix } from "../text/secrets.ts";
 
+/** Generates ids, codes for short paths, and the tokens of API keys and client keys. */
+
 /** Omits 0, O, 1, l, I and o, because people may have to type the code. */
 const letters = "23456789abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
 

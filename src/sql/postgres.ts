@@ -24,6 +24,8 @@ import type {
   WriteSignal,
 } from "./sql.ts";
 
+/** Opens PostgreSQL databases, with limits on connections and on the duration of statements. */
+
 /** Writes and long reads have their own connections, so that short reads need not wait for them. */
 const mostConnections = { reads: 7, scans: 2, writes: 1 };
 /** The maximum number of waiting reads per project. More reads would have to wait too long. */

@@ -1,5 +1,7 @@
 import type { VisitEvent } from "./visit.ts";
 
+/** Adds, subtracts and compares numbers of visits. */
+
 /** The number of visits of each kind. */
 export type Sum = Readonly<Record<VisitEvent, number>>;
 

@@ -19,6 +19,8 @@ import {
   type Tenant,
 } from "./tables.ts";
 
+/** Stores iOS and Android apps. Links refer to apps, and change when their app is deleted. */
+
 /** Set if an app has too many links for one transaction. The task changes the remaining links. */
 type MoreWork = { readonly task?: TaskTable };
 

@@ -17,6 +17,8 @@ import {
 } from "./tables.ts";
 import { createIndex, dropIndex } from "./trigram-index.ts";
 
+/** Stores projects, with their settings and counts, and finds the project of a host name. */
+
 /** Settings that only the operator can see and change, with `waypost projects`. */
 export type ProjectSettings = Pick<ProjectTable, "plan" | "max_links" | "destinations"> &
   ProjectPages &

@@ -2,6 +2,8 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import type { Waiter } from "../contract/clock.ts";
 import { overloaded } from "../contract/problem.ts";
 
+/** Queues checks of templates, so that they do not delay other requests. */
+
 /** Runs work in the queue, and resolves with the result of the work. */
 export type RunQueued = <Result>(work: () => Result) => Promise<Result>;
 

@@ -1,5 +1,7 @@
 import type { TemplateFault, TemplateProblem } from "./page-input.ts";
 
+/** Converts offsets in a template to lines and columns. */
+
 /** A position in a string, with line and column numbers that start at 1. */
 export type TextPosition = { readonly line: number; readonly column: number };
 

@@ -1,5 +1,7 @@
 import { setImmediate as waitForLoop } from "node:timers/promises";
 
+/** Renders pages in short time slices, so that they do not delay other requests. */
+
 /**
  * The time that pages may take in one iteration of the event loop. A typical page takes much less
  * time, and the slowest page several times as much.

@@ -2,6 +2,8 @@ import { escapeText } from "../text/escape.ts";
 import type { PageButton } from "./page-input.ts";
 import { pageTexts, type PageTexts } from "./page-texts.ts";
 
+/** Renders the buttons of a page: for the app, the stores and the web. */
+
 /** The language and style of the store buttons. */
 export type ButtonForm = {
   readonly texts: PageTexts;

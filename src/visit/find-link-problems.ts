@@ -20,6 +20,8 @@ import {
   type Platform,
 } from "./decide-visit.ts";
 
+/** Finds mistakes in a link that would lead visitors to the wrong place or to an error. */
+
 /** A link to explain, with its apps and the problems that the API would report. */
 export type ExplainedLink = {
   readonly link: VisitedLink;

@@ -11,6 +11,8 @@ import {
   type VisitOptions,
 } from "./decide-visit.ts";
 
+/** Lists the buttons of a link's page. */
+
 /**
  * A button of a preview page. The link host and previews show the same buttons. `decideVisit`
  * decides what they open.

@@ -1,5 +1,7 @@
 import type { Platform } from "./decide-visit.ts";
 
+/** Reads a visitor's platform and in-app browser from the User-Agent header. */
+
 /** No browser sends a longer User-Agent header. Searching long headers would slow down visits. */
 const agent_characters = 512;
 

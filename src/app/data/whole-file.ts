@@ -5,6 +5,8 @@ import { dirname } from "node:path";
 import type { Writable } from "node:stream";
 import { readCode } from "./file-fault.ts";
 
+/** Writes a file completely or not at all, even if the machine stops. */
+
 /** Exports reveal campaigns, partners and unpublished pages, so only the owner may read them. */
 const ownerOnly = 0o600;
 

@@ -6,6 +6,8 @@ import { readFamily } from "../../network/ip-address.ts";
 import { explainFileFault, isFileFault } from "../data/file-fault.ts";
 import { readCountry } from "./read-country.ts";
 
+/** Looks up countries in a file that the operator provides, and reloads it when it changes. */
+
 /** A file that maps IP addresses to countries, in MaxMind's format (.mmdb). */
 type CountryFile = {
   /** The type in the file's metadata, such as `GeoLite2-Country`. */

@@ -1,3 +1,5 @@
+/** Reads country codes as proxies and country files write them. */
+
 /** Codes for unknown countries and for Tor. */
 const unknownCodes: ReadonlySet<string> = new Set(["XX", "T1", "ZZ"]);
 

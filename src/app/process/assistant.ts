@@ -51,6 +51,8 @@ import { checkPin, openOwnPin } from "../data/pin-file.ts";
 import { openPublicFiles } from "./public-files.ts";
 import { readTimeZone } from "./time-zone.ts";
 
+/** Assembles what MCP over stdio and over HTTP share: tools, approvals, plans and jobs. */
+
 /** The key of a call, what is known about the key, and whether the console sent the call. */
 export type Caller = {
   readonly key: string | undefined;

@@ -6,6 +6,8 @@ import { quote } from "../../text/show-hidden.ts";
 import { explainWriteFault, isFileFault } from "../data/file-fault.ts";
 import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
 
+/** Explains why a command could not copy the data. */
+
 /** Throws if the data is in PostgreSQL, which has its own tools for copying data. */
 export function requireFiles(place: DataPlace, advice: string): void {
   const url = readDatabaseUrl(place);

@@ -2,6 +2,8 @@ import { messages } from "../../contract/messages.ts";
 import { explainOutage, Problem } from "../../contract/problem.ts";
 import { readOutage } from "../../sql/faults.ts";
 
+/** Explains errors of the store to operators, and logs outages. */
+
 /** Returns the error to report for an unresponsive store; undefined for any other error. */
 export function explainStoreFault(error: unknown): Problem | undefined {
   // The embedded service reports an outage as a `Problem` already.

@@ -2,6 +2,8 @@ import { isNestedTooDeep } from "../../contract/json.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { findEncoding } from "./csv.ts";
 
+/** Recognizes and parses JSON files of links. */
+
 /**
  * Matches the start of a JSON array or object, even after a byte order mark or, in UTF-16, a zero
  * byte.

@@ -4,6 +4,8 @@ import { UsageFault } from "../../config.ts";
 import type { Host } from "./command.ts";
 import { openScreen } from "./output.ts";
 
+/** Asks for confirmation in the terminal, and listens for signals to stop. */
+
 /** Thrown when the user stops a command, so that the stop is not reported as an error. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";

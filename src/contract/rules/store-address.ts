@@ -1,5 +1,7 @@
 import { findAddressDamage, findWebAddressFault, readPlainHost, readUrl } from "./web-address.ts";
 
+/** Recognizes and validates the URLs of app stores in links. */
+
 /**
  * A URL scheme that opens an app store directly. Only the fallback URL of the store's platform may
  * use it, because browsers on other platforms cannot open it.

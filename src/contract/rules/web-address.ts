@@ -1,6 +1,8 @@
 import { limits } from "../limits.ts";
 import { hasControls, isStorable } from "../text.ts";
 
+/** Validates web addresses, and formats them for headers and strict parsers. */
+
 /**
  * Returns the fault of an http or https URL, worded to complete a sentence, or undefined. URLs are
  * stored as written, so anything that a browser would silently repair is rejected.

@@ -22,6 +22,8 @@ import {
   type LearnedAccess,
 } from "./remote-access.ts";
 
+/** Creates the context of a key: its access, its history and the way it calls the API. */
+
 /** State that all keys of one server share. */
 type SharedContext = {
   /** Plans and jobs. Each key can access only its own. */

@@ -1,6 +1,8 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { State } from "../../state/state.ts";
 
+/** Waits until a user decides about an approval request on its page. */
+
 /**
  * How the wait for a decision ended. `over`: the approval no longer exists. `open`: the wait timed
  * out or was cancelled. `unwatched`: too many calls of the key were already waiting.

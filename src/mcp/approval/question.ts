@@ -2,6 +2,8 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { Approval } from "../../state/approvals.ts";
 import type { Hunk } from "../../text/differences.ts";
 
+/** The parts of the question that a user reads before approving a tool call. */
+
 /** A tool call that needs approval, with the question for the user. */
 export type ApprovalRequest = {
   readonly tool: string;

@@ -17,6 +17,8 @@ import { openDialogue } from "./ask-person.ts";
 import { nameClient, type CallingClient } from "./calling-client.ts";
 import type { ServerOptions } from "./server-options.ts";
 
+/** Answers the tool calls of clients: runs the tool, reports progress and returns the result. */
+
 /**
  * A client's tool call. `caller` says which features the client supports, such as forms, views and
  * tasks.

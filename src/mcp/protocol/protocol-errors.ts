@@ -7,6 +7,8 @@ import {
   type Failure,
 } from "../results/tool-failure.ts";
 
+/** Converts errors of request handlers to protocol errors. */
+
 /** Wraps a request handler to hide the details of unexpected errors from clients. */
 export type HideErrors = <Args extends readonly unknown[], Result>(
   answer: (...args: Args) => Result | Promise<Result>,

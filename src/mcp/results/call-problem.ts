@@ -3,6 +3,8 @@ import type { Endpoint } from "../../contract/endpoint.ts";
 import { humanize } from "../../contract/text.ts";
 import { unwrap } from "../../contract/fields.ts";
 
+/** Describes the problems of a failed call, each with the parameter that caused it. */
+
 /** A problem that a tool reports, with its position and a fix if they are known. */
 export const problemSchema = z.object({
   field: z.string().optional(),

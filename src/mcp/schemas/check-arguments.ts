@@ -8,6 +8,8 @@ import type { CallProblem } from "../results/call-problem.ts";
 import { refuseArguments } from "../results/tool-failure.ts";
 import { parseJson } from "./check-filters.ts";
 
+/** Validates the arguments of a tool call, and explains each problem to the assistant. */
+
 /** Limits the output, because a hostile client could cause a million problems. */
 const mostProblems = 20;
 

@@ -15,6 +15,8 @@ import { describeAssociation } from "../endpoints/preview-act.ts";
 import { writePlanUri } from "./show-plan.ts";
 import type { PlanSummary } from "./summarize-plan.ts";
 
+/** Writes the question that a user reads before approving a bulk plan. */
+
 /** The maximum number of hosts, fields and apps to list. */
 const mostNamed = 20;
 /** The maximum length of the approval page's list of most clicked links. */

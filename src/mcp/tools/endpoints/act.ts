@@ -23,6 +23,8 @@ import { settleApps, type NewApp } from "../apps.ts";
 import { findRecord, findTarget } from "../targets.ts";
 import type { ToolCall } from "../tool.ts";
 
+/** Reads what a write would change, before it is sent. */
+
 /** A write, with everything that is known about it before it is sent. */
 export type Act = PlannedWrite & {
   readonly kind: ResourceKind;

@@ -17,6 +17,8 @@ import { describeTemplate, readState, type TemplateState } from "../templates/te
 import type { ToolCall } from "../tool.ts";
 import { describeEffect, templateId } from "./journal.ts";
 
+/** Plans the requests that undo a change, and rejects an undo that is impossible. */
+
 /**
  * One request of an undo. Its `act` is checked and shown for approval like that of a direct call.
  */
