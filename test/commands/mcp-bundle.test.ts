@@ -9,7 +9,7 @@ import { createFolder } from "../support/command.ts";
 import { visit } from "../support/listening.ts";
 import { findFreePort } from "../support/ports.ts";
 
-/** The bundle for one-click installation, packed as in the README and started from its files. */
+/** The bundle for one-click installation (docs/clients.md), packed and started from its files. */
 
 const require = createRequire(import.meta.url);
 const mostBytes = 35 * 1024 * 1024;

@@ -105,7 +105,7 @@ function takeTurns(targets: readonly string[]): Rule {
   };
 }
 
-/** Sends a session to the process that created it, as in the README under Many processes. */
+/** Sends a session to the process that created it (docs/deploy.md, "Several processes"). */
 export function stickToSessions(targets: readonly string[]): Rule {
   const { pick } = takeTurns(targets);
   const owners = new Map<string, string>();

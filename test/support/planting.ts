@@ -67,7 +67,7 @@ export async function readCreation(
   return created_at;
 }
 
-/** The expected ids of a list, by link-services.md §2. Shares no code with the engine. */
+/** The expected IDs of a list, computed without the code of the engine under test. */
 
 export type Kind = "text" | "path" | "integer" | "time";
 export type Kinds = Readonly<Record<string, Kind>>;

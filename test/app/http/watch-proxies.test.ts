@@ -4,7 +4,7 @@ import { createProxyWatch } from "../../../src/app/http/watch-proxies.ts";
 import { readTrustedProxies } from "../../../src/network/client-address.ts";
 import { createTestClock } from "../../support/clock.ts";
 
-/** Detecting requests from a proxy that is not trusted (README, "Behind a proxy"). */
+/** Detecting a proxy that is not trusted (docs/deploy.md, "Trusted proxies"). */
 
 const forwarded = { "x-forwarded-for": "203.0.113.9" };
 

@@ -10,7 +10,7 @@ import { callDone } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { sha256 } from "../../contract/sample-link.ts";
 
-/** Simulates a server with exactly the fields, statuses and paths of api-spec.md. */
+/** Simulates a server without the endpoints and fields that only Waypost has. */
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -40,7 +40,7 @@ const ios = { bundle_id: "com.example", team_id: "ABCDE12345" };
 const android = { package_name: "com.example", fingerprints: ["AA:BB"] };
 const teamLength = "Team is the wrong length (should be 10 characters)";
 
-/** The messages from the section "App validation messages" of api-spec.md. */
+/** Clients depend on the exact wording of these messages about invalid apps. */
 test.each<readonly [tool: string, field: string, value: unknown, message: string]>([
   ["register_ios_app", "bundle_id", "", "Bundle can't be blank"],
   ["register_ios_app", "bundle_id", "a b", "Bundle is invalid"],
