@@ -104,7 +104,7 @@ describe("embedded and remote calls", () => {
     shortLinks.resolve,
   ];
 
-  describe.each<Endpoint>(kinds)("to $tool", (endpoint) => {
+  describe.each<Endpoint>(kinds)("calls of $tool", (endpoint) => {
     const input = { id: unknown, path: "x", url: "https://example.com" };
     const isMaster = endpoint.auth === "master";
     const by =

@@ -146,7 +146,7 @@ const notLookedUp: readonly Row[] = [
   ],
 ];
 
-describe.each(selectFaults(repeated))("$name", ({ act, done, pick }) => {
+describe.each(selectFaults(repeated))("the repeated $name", ({ act, done, pick }) => {
   test.each(pick(unclearFaults))(
     'is retried after "%s", whether or not the first try took effect',
     async (misdeed) => {
@@ -189,7 +189,9 @@ describe.each(selectFaults(repeated))("$name", ({ act, done, pick }) => {
   });
 });
 
-describe.each(selectFaults([...neverRepeated, ...notLookedUp]))("$name", ({ act, done, pick }) => {
+const unrepeated = [...neverRepeated, ...notLookedUp];
+
+describe.each(selectFaults(unrepeated))("the unrepeated $name", ({ act, done, pick }) => {
   test.each(pick(lostResponses))(
     'is reported as successful after "%s" without a second request',
     async (misdeed) => {
@@ -222,7 +224,7 @@ describe.each(selectFaults([...neverRepeated, ...notLookedUp]))("$name", ({ act,
   });
 });
 
-describe.each(selectFaults(neverRepeated))("$name", ({ act, done, pick }) => {
+describe.each(selectFaults(neverRepeated))("the verified $name", ({ act, done, pick }) => {
   test.each(pick([...unclearFaults, ...lostResponses]))(
     'is verified by a lookup after "%s" if the write took effect',
     async (misdeed) => {
@@ -259,7 +261,7 @@ test("create_link is never retried as an upsert", async () => {
   expect(asked).toEqual(new Set(["POST /links", "GET /links"]));
 });
 
-describe("with the master key", () => {
+describe("a call with the master key", () => {
   openForEach(
     () => createClientWithFaults({ isMaster: true }),
     async (opened) => {

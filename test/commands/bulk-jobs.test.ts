@@ -217,7 +217,7 @@ type Shown = {
   readonly meta: object;
 };
 
-describe("in a data folder without jobs", () => {
+describe("a data folder without jobs", () => {
   let empty: Folder;
   const none = "AAAAAAAAAAAAAAAAAAAAAA";
   const jobs = (...words: readonly string[]) => run(["jobs", ...words, "--data", empty.path]);

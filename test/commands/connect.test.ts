@@ -77,12 +77,12 @@ describe.each(cases)(
 
 /** One client for each format of a file. The others differ only in names. */
 describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client)))(
-  "waypost connect $client",
+  "the settings file of $client",
   ({ client, file, key, workspace, type }) => {
     const entry = { ...(type !== undefined && { type }), ...startsHere };
     const filled = file.endsWith(".toml") ? filledToml : filledJson(key);
 
-    test("with --write creates the settings file, and a second run changes nothing", async () => {
+    test("is created with --write, and a second run changes nothing", async () => {
       expect(await run([client, "--write", "--yes"])).toMatchObject({ code: 0 });
       const written = read(file);
       expect(parse(file, written)).toEqual({ [key]: { waypost: entry } });
@@ -96,7 +96,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
       expect(parse(file, read(file))).toEqual({});
     });
 
-    test("keeps other entries with --write, and --remove restores the original file", async () => {
+    test("keeps its other entries with --write, and --remove restores its original text", async () => {
       fill(file, filled);
       const { code, stdout, stderr } = await run([client, "--write"], "yes\n");
       expect(code).toBe(0);
@@ -117,7 +117,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
       expect(again.stdout).toContain("has no entry");
     });
 
-    test("shows an existing entry before replacing it with a different one", async () => {
+    test("keeps its entry until the user has seen it and approves a different one", async () => {
       await run([client, "--write", "--yes", "--data", join(home(), "old")]);
       const old = read(file);
       const refused = await run([client, "--write"], "no\n");
@@ -134,14 +134,14 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
       { title: "the answer is no", typed: "no\n", code: 1 },
       { title: "the input is empty", typed: "", code: 1 },
       { title: "there is no terminal", typed: undefined, code: 2 },
-    ])("changes nothing and fails if $title", async ({ typed, code }) => {
+    ])("stays unchanged, and the command fails, if $title", async ({ typed, code }) => {
       fill(file, filled);
       expect(await run([client, "--write"], typed)).toMatchObject({ code });
       expect(read(file)).toBe(filled);
       expect(listBackups(file)).toEqual([]);
     });
 
-    test("refuses a malformed file and reports the line", async () => {
+    test("is refused with the number of the line if the file is malformed", async () => {
       const broken = `${filled}\n}{ broken`;
       fill(file, broken);
       const { code, stderr } = await run([client, "--write", "--yes"]);
@@ -152,7 +152,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
       expect(read(file)).toBe(broken);
     });
 
-    test("with --workspace and --write creates the project's settings file", async () => {
+    test("is created in the project with --workspace and --write", async () => {
       const project = join(home(), "project");
       mkdirSync(project);
       const words = ["connect", client, "--workspace", "--write", "--yes"];

@@ -43,7 +43,7 @@ function overwrite(path: string, start: number, length: number): void {
   writeFileSync(path, bytes);
 }
 
-describe.each(cases)("when a state database is damaged: %s", (_, spoil, told) => {
+describe.each(cases)("a damaged state database (%s)", (_, spoil, told) => {
   test("serve, stdio and doctor report the damage and do not change the file", async () => {
     await using other = await createUsedFolder();
     await cp(folder.path, other.path, { recursive: true });

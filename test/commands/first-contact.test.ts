@@ -6,7 +6,7 @@ import { begin, bundle, createFolder, run, startServe } from "../support/command
 
 /** The first start of Waypost, and mistyped commands. */
 
-describe("on an outdated Node version", () => {
+describe("an outdated Node version", () => {
   test("Waypost reports which Node version it needs", async () => {
     const versions = `{ value: { ...process.versions, node: "18.20.1" } }`;
     const code = `Object.defineProperty(process, "versions", ${versions});`;

@@ -114,7 +114,7 @@ async function resolve(url: string): Promise<number> {
   return (await serving.call("POST", "/short_links/resolve", given)).status;
 }
 
-describe("within a second of a project change", () => {
+describe("a project change, which takes effect within a second", () => {
   test("a suspended project's API requests are denied until the suspension ends", async () => {
     await update("--suspend", "on");
     expect(await create({})).toBe("401 Account is suspended.");

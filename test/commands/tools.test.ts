@@ -76,12 +76,12 @@ test("serve refuses an unknown name in --tools before creating the data folder",
   expect(existsSync(folder.path)).toBe(false);
 });
 
-describe("with a running server", () => {
+describe("waypost tools and export", () => {
   let folder: Folder;
   let serving: Serving;
   openForAll(createServed, (served) => ({ folder, serving } = served));
 
-  test("waypost tools shows a key's permissions on a remote server, changing nothing", async () => {
+  test("tools shows a key's permissions on a remote server, changing nothing", async () => {
     const made = ["keys", "create", "--data", folder.path, "--scopes", "links.index,links.show"];
     const { token } = await runJson(made);
     const before = await serving.call("GET", "/links");
@@ -124,27 +124,24 @@ describe("with a running server", () => {
   test.each([
     ["an unknown key", "waypost_0000000000000000000000000000000000000000"],
     ["a client key", "waypost_client_0000000000000000000000000000000000"],
-  ])(
-    "waypost tools and export exit with 2 and print nothing to stdout if given %s",
-    async (_, key) => {
-      const env = { WAYPOST_API_KEY: key };
-      await using elsewhere = await createFolder();
-      const remote = { ...env, WAYPOST_BASE_URL: serving.places.url };
-      for (const [data, given] of [
-        [folder.path, env],
-        [elsewhere.path, remote],
-      ] as const) {
-        for (const words of [["tools"], ["export"]]) {
-          const finished = await run([...words, "--data", data], { env: given });
-          expect(finished, words.join(" ")).toMatchObject({ code: 2, stdout: "" });
-          expect(finished.stderr).toContain("API key is invalid");
-          expect(finished.stderr).toMatch(/; set another key \(WAYPOST_API_KEY\)\n$/);
-        }
+  ])("exit with 2 and print nothing to stdout if given %s", async (_, key) => {
+    const env = { WAYPOST_API_KEY: key };
+    await using elsewhere = await createFolder();
+    const remote = { ...env, WAYPOST_BASE_URL: serving.places.url };
+    for (const [data, given] of [
+      [folder.path, env],
+      [elsewhere.path, remote],
+    ] as const) {
+      for (const words of [["tools"], ["export"]]) {
+        const finished = await run([...words, "--data", data], { env: given });
+        expect(finished, words.join(" ")).toMatchObject({ code: 2, stdout: "" });
+        expect(finished.stderr).toContain("API key is invalid");
+        expect(finished.stderr).toMatch(/; set another key \(WAYPOST_API_KEY\)\n$/);
       }
-    },
-  );
+    }
+  });
 
-  test("waypost tools --probe off refuses an invalid key of a remote server", async () => {
+  test("tools --probe off refuses an invalid key of a remote server", async () => {
     await using elsewhere = await createFolder();
     const list = (key: string) => {
       const env = { WAYPOST_API_KEY: key, WAYPOST_BASE_URL: serving.places.url };

@@ -26,7 +26,7 @@ test("CHANGELOG.md follows Keep a Changelog, with at most 30 lines under Added",
   expect(lines.length).toBeLessThanOrEqual(30);
 });
 
-describe.each(docs)("$path", (page) => {
+describe.each(docs)("the page $path", (page) => {
   test("has at most 200 lines", () => {
     expect(countLines(page)).toBeLessThanOrEqual(200);
   });
@@ -36,7 +36,7 @@ describe.each(docs)("$path", (page) => {
   });
 });
 
-describe.each(pages)("$path", (page) => {
+describe.each(pages)("the text of $path", (page) => {
   test(`has no sentence longer than ${mostWords} words`, () => {
     const long = listSentences(page).filter((text) => text.split(" ").length > mostWords);
     expect(long).toEqual([]);

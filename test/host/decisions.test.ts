@@ -77,7 +77,7 @@ let turn = 0;
 describe.each([
   { link_in_referrer: false, some: rows },
   { link_in_referrer: true, some: ofSetting },
-])("with the project setting link_in_referrer=$link_in_referrer", ({ link_in_referrer, some }) => {
+])("a visit with link_in_referrer=$link_in_referrer", ({ link_in_referrer, some }) => {
   let host: LinkHost;
   openForAll(openLinkHost, async (opened) => {
     host = opened;

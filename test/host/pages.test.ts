@@ -157,7 +157,7 @@ describe("the preview page", () => {
   });
 });
 
-describe("when a second host name is configured", () => {
+describe("a server with two host names", () => {
   test("only visits to the first host name are stored for later installs", async () => {
     await using twice = await openLinkHost({ secondOrigin: "http://{subdomain}.open.localhost" });
     const ios_app = { bundle_id: "com.example.b", team_id: "ABCDE12345" };

@@ -110,7 +110,7 @@ describe("the query of a visit", () => {
   });
 });
 
-describe("if the project setting link_in_referrer is on", () => {
+describe("the project setting link_in_referrer", () => {
   beforeAll(async () => {
     const { world } = host;
     const changes = { link_in_referrer: true };

@@ -149,10 +149,10 @@ test("the error for a forbidden host lists at most five allowed hosts", async ()
   );
 });
 
-describe("in a project with allowed hosts", () => {
+describe("the page template of a project with allowed hosts", () => {
   const picture = page(`<img src="https://evil.example/a.png" alt="">`);
 
-  test("a page template cannot contain images or links on forbidden hosts", async () => {
+  test("cannot contain images or links on forbidden hosts", async () => {
     await limit();
     const kept = page(
       `<img src="https://cdn.shop.example/{{ link.path }}.png" alt="{{ link.name }}">` +
@@ -170,7 +170,7 @@ describe("in a project with allowed hosts", () => {
     expect((await publish()).status).toBe(200);
   });
 
-  test("a forbidden host can be published only if the live template contains it", async () => {
+  test("can be published with a forbidden host only if the live template contains it", async () => {
     await save({ body: picture });
     await limit();
     expect((await save({ css: "p{color:red}" })).status).toBe(200);

@@ -31,7 +31,7 @@ async function listVersions() {
   return (await list()).body.versions;
 }
 
-describe("if a project has no page template", () => {
+describe("a project without a page template", () => {
   test("the first save returns 201 and a draft, but no live version", async () => {
     const reply = await save({ body, css });
     expect(reply.status).toBe(201);

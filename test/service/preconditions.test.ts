@@ -53,7 +53,7 @@ const subjects: readonly (readonly [string, RecordKind])[] = [
   ],
 ];
 
-describe.each(subjects)("If-Match for the record type %s", (_, { path, body, edit, isMaster }) => {
+describe.each(subjects)("the If-Match header (%s)", (_, { path, body, edit, isMaster }) => {
   let key: string;
   let shown: JsonObject;
   let address: string;

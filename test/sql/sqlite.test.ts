@@ -172,7 +172,7 @@ describe("a SQLite file", () => {
   });
 });
 
-describe("while another process locks the SQLite file", () => {
+describe("a SQLite file that another process locks", () => {
   test("opening the file waits and does not report damage", async () => {
     const other = openDatabase(path);
     other.exec("BEGIN EXCLUSIVE");

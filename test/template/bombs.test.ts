@@ -79,7 +79,7 @@ test("this test contains at least 70 different template bombs within the size li
   }
 });
 
-describe("counted steps show that", () => {
+describe("the number of steps", () => {
   let counter: StepCounter;
   openForAll(openStepCounter, (opened) => (counter = opened));
 

@@ -22,7 +22,7 @@ async function listProblems(fields: object): Promise<readonly string[]> {
 
 const checkBody = (body: string) => listProblems({ body: body + buttons });
 
-describe("the template check", () => {
+describe("the check of Liquid tags", () => {
   test.each(["if true", "unless true", "case 1", "for i in (1..2)", "comment"])(
     "reports arguments in the end tag of %s",
     async (tag) => {

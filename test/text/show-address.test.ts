@@ -29,13 +29,13 @@ describe("showAddress", () => {
   });
 });
 
-describe("showAddress", () => {
+describe("showAddress for hosts with look-alike letters", () => {
   test.each([
     ["https://\u0430pple.com", "mixes Latin and Cyrillic letters"],
     ["https://xn--pple-43d.com", "mixes Latin and Cyrillic letters"],
     ["https://g\u03bfogle.com", "mixes Latin and Greek letters"],
     ["https://\u0430\u0440\u0440\u04cf\u0435.com", "is Cyrillic but looks like Latin letters"],
-  ])("warns about a host that looks like another host: %s", (address, warning) => {
+  ])("warns about %s", (address, warning) => {
     expect(showAddress(address)?.warnings).toEqual([expect.stringContaining(warning)]);
   });
 

@@ -84,7 +84,7 @@ describe.concurrent("an MCP session over stdio", () => {
   });
 });
 
-describe.concurrent("when several processes share a data folder", () => {
+describe.concurrent("a data folder that several processes share", () => {
   test.each(["input", "SIGKILL"] as const)(
     "a second session serves the links after the first session ends (cause: %s)",
     async (by) => {

@@ -31,7 +31,7 @@ async function startStranger(
   return { ...(await openServer(server, host)), received };
 }
 
-describe.concurrent("when another program uses the port", () => {
+describe.concurrent("a port used by another program", () => {
   test("a stdio process takes another port and never sends that program its secret", async () => {
     await using folder = await createDataFolder();
     await using stranger = await startStranger();
@@ -181,7 +181,7 @@ describe.concurrent("a listening session", () => {
   });
 });
 
-describe.concurrent("when no process serves the data folder's links", () => {
+describe.concurrent("a data folder whose links no process serves", () => {
   test("a stdio process with WAYPOST_SERVE=off reports that links do not open", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();

@@ -238,8 +238,8 @@ function endAfter(most: number, tool: string, respond = (body: unknown) => body)
 
 const listPaths = (count: number) => Array.from({ length: count }, (_, n) => ({ path: `p${n}` }));
 
-describe("while a job waits to retry a rejected request", () => {
-  test("a link created by another caller is not counted as created by the job", async () => {
+describe("a job that waits to retry a rejected request", () => {
+  test("does not count a link created by another caller as created", async () => {
     const made = await planRows("upsert", [{ path: "a" }]);
     const job = await runBeside(made, "upsert_link", () => make("a"));
     expect(job.counts).toMatchObject({ done: 0, rejected: 1 });
@@ -247,7 +247,7 @@ describe("while a job waits to retry a rejected request", () => {
     expect(undo.counts.delete).toBe(0);
   });
 
-  test("a link deleted by another caller is not counted as deleted by the job", async () => {
+  test("does not count a link deleted by another caller as deleted", async () => {
     const { id } = await make("a");
     const made = await planRows("delete", [{ path: "a" }]);
     const write = () => world.call("DELETE", `/links/${id}`);

@@ -26,7 +26,7 @@ function expectExcluded(answer: { error?: unknown }, act: string): void {
   });
 }
 
-describe("if WAYPOST_TOOLS excludes delete_link,", () => {
+describe("a server that excludes delete_link", () => {
   test.each([["-delete_link"], ["-links"]])(
     "plan_links rejects a plan to delete links (WAYPOST_TOOLS=%s)",
     async (word) => {
@@ -57,7 +57,7 @@ describe("if WAYPOST_TOOLS excludes delete_link,", () => {
   });
 });
 
-describe("if WAYPOST_TOOLS excludes register_ios_app,", () => {
+describe("a server that excludes register_ios_app", () => {
   test.each([["-register_ios_app"], ["-apps"]])(
     "no link write can register an iOS app (WAYPOST_TOOLS=%s)",
     async (word) => {

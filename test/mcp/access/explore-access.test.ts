@@ -213,7 +213,7 @@ test("a long-running process repeats the probes once a day", async () => {
   expect(await stage.listNames()).toContain("update_link");
 });
 
-describe("after the remote server has rejected a create_link call,", () => {
+describe("a key whose create_link call was rejected", () => {
   const refused = ["create_link", "upsert_link"];
 
   beforeEach(async () => {

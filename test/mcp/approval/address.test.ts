@@ -58,7 +58,7 @@ async function rename(name: string): Promise<void> {
   expect(reply.status).toBe(200);
 }
 
-describe.each(eras)("if a %s client can open URLs,", (era) => {
+describe.each(eras)("a %s client that can open URLs", (era) => {
   test("a call waits until the user approves it on the page, and then continues", async () => {
     const asked: unknown[] = [];
     const client = await connect(era, (message, { url = "", elicitationId }) => {

@@ -133,7 +133,7 @@ describe.each([
   ["on the embedded service during the write", false, "write"],
   ["on the embedded service after the approval", false, "approved"],
   ["on a remote server after the approval", true, "approved"],
-] as const)("if the target changes %s,", (_, isRemote, moment) => {
+] as const)("a target that changes %s", (_, isRemote, moment) => {
   openForEach(
     () => createAssistantWorld({ isRemote }),
     (opened) => (assistant = opened),
@@ -205,7 +205,7 @@ describe.each([
     "approved",
     "name changed after the plan was made",
   ],
-] as const)("if a link in a plan changes %s,", (_, isRemote, moment, why) => {
+] as const)("a planned link that changes %s", (_, isRemote, moment, why) => {
   openForEach(
     () => createAssistantWorld({ isRemote }),
     (opened) => (assistant = opened),

@@ -56,7 +56,7 @@ function answer(requestState: unknown, extra: Partial<RawCall> = {}): Promise<Ra
   return call({ inputResponses: { approval: yes }, requestState, ...extra });
 }
 
-describe.each(eras)("for a %s client,", (era) => {
+describe.each(eras)("the approval form of a %s client", (era) => {
   const declines: readonly (readonly [string, ReturnType<Elicit>])[] = [
     ["accepts the form without a tick", { action: "accept", content: { approve: false } }],
     ["declines the form", { action: "decline" }],

@@ -210,7 +210,7 @@ const scenes: readonly (readonly [string, SetUp, number])[] = [
   ["apply a plan", applyPlan, seeds.plan],
 ];
 
-describe.each(scenes)("if calls to %s race with edits,", (_, setUp, count) => {
+describe.each(scenes)("calls to %s that race with edits", (_, setUp, count) => {
   test(`only the approved change is made, in each of ${count} random orders`, async () => {
     let done = 0;
     let changed = 0;

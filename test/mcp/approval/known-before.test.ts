@@ -42,7 +42,7 @@ async function readApiError(method: string, path: string, body: unknown): Promis
 describe.each([
   ["the embedded service", false],
   ["a remote server", true],
-])("before asking for approval, on %s,", (_, isRemote) => {
+])("a call on %s, before it asks for approval", (_, isRemote) => {
   openForEach(
     () => createAssistantWorld({ isRemote }),
     async (opened) => {
@@ -151,7 +151,7 @@ describe.each([
   });
 });
 
-describe("on the embedded service, before an approval is requested,", () => {
+describe("a call that only the embedded service can reject before it asks for approval", () => {
   openForEach(createAssistantWorld, (opened) => {
     assistant = opened;
   });

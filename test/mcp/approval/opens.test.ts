@@ -35,7 +35,7 @@ async function decide(url: string, decision: "approve" | "decline"): Promise<voi
   expect(await decideInTab(tab, url, decision)).toContain('Delete the link "spring"');
 }
 
-describe.each(["stdio", "HTTP"] as const)("over %s,", (way) => {
+describe.each(["stdio", "HTTP"] as const)("an approval page opened over %s", (way) => {
   test.each(names)(
     "a call from %s continues once the user answers on the approval page",
     async (name) => {

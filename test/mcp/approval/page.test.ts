@@ -66,8 +66,8 @@ function readHeading(page: Page): Promise<string> {
   return page.getByRole("heading").innerText();
 }
 
-describe.each(Object.entries(sizes))("on a %s,", (size, options) => {
-  test("the approval page shows the action, and its button approves exactly one call", async () => {
+describe.each(Object.entries(sizes))("the approval page on a %s", (size, options) => {
+  test("shows the action, and its button approves exactly one call", async () => {
     const page = await open(await ask(), options);
     expect(await readHeading(page)).toBe('Delete the link "Spring"');
     const text = await page.getByRole("main").innerText();
@@ -88,7 +88,7 @@ describe.each(Object.entries(sizes))("on a %s,", (size, options) => {
     expect(await readHeading(page)).toBe("Approved");
   });
 
-  test("the approval page fits the screen despite long texts, and has large buttons", async () => {
+  test("fits the screen despite long texts, and has large buttons", async () => {
     const path = `${"long-".repeat(60)}path`;
     await assistant.plant("link", { path, name: "W".repeat(300) });
     const page = await open(await ask(path), options);
@@ -102,7 +102,7 @@ describe.each(Object.entries(sizes))("on a %s,", (size, options) => {
     }
   });
 
-  test.each(hostile)("a link name with %s is shown as text", async (_, name) => {
+  test.each(hostile)("shows a link name with %s as text", async (_, name) => {
     await assistant.plant("link", { path: "hostile", name });
     const { preview, url } = (await call("hostile")).error.approval;
     const page = await open(url, options);
@@ -122,8 +122,8 @@ test("the approval page works without JavaScript", async () => {
   expect((await call()).deleted).toBeDefined();
 });
 
-describe("on the approval page, using only the keyboard,", () => {
-  test('a user can move with Tab to the approve button and then to "Decline"', async () => {
+describe("the keyboard on the approval page", () => {
+  test('moves with Tab to the approve button and then to "Decline"', async () => {
     const page = await open(await ask());
     await page.keyboard.press("Tab");
     const focused = page.locator(":focus");
@@ -137,7 +137,7 @@ describe("on the approval page, using only the keyboard,", () => {
     expect((await call()).error.code).toBe("approval_declined");
   });
 
-  test("a user can type and submit a PIN", async () => {
+  test("can type and submit a PIN", async () => {
     await using locked = await createPagedWorld({
       pin: (given) => Promise.resolve(given === "correct horse"),
     });

@@ -79,7 +79,7 @@ test("list_links finds a link on a remote Waypost server by its short URL", asyn
 
 const ownFilter = [{ field: "url", condition: "start", value: "https://new.example" }];
 
-describe("if a remote server supports fewer filters,", () => {
+describe("a remote server that supports fewer filters", () => {
   test.each<[tool: string, args: Args, fault: string]>([
     ["list_links", { filters: ownFilter }, "filters on url"],
     ["list_links", { search: "spring" }, "search"],

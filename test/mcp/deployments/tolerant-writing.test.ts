@@ -25,7 +25,7 @@ const unknownNames = [
   ["is absent", isAbsent],
 ] as const;
 
-describe("on a remote server with unusual responses,", () => {
+describe("a remote server with unusual responses", () => {
   test.each(unknownNames)(
     "plan_links reports a conflict if the current value of a changed field %s",
     async (_, alter) => {

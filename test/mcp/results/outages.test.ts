@@ -153,7 +153,7 @@ describe("a call", () => {
   });
 });
 
-describe("during an outage of the database,", () => {
+describe("an outage of the database", () => {
   test("the approval page returns 503 and works again afterwards", async () => {
     const url = await ask();
     vi.spyOn(assistant.state.approvals, "findPage").mockRejectedValueOnce(unreachable);

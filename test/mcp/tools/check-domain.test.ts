@@ -233,7 +233,7 @@ describe("check_domain", () => {
   });
 });
 
-describe("when checking the caches of Apple and Google, check_domain", () => {
+describe("the check of the caches of Apple and Google", () => {
   test("reports Apple's reason if Apple could not fetch the file", async () => {
     const reason = "SWCERR00101 Bad HTTP Response: 403 Forbidden";
     host.others.set(apple, answerJson("Not Found", 404, { "apple-failure-reason": reason }));

@@ -46,7 +46,7 @@ const page = (inside: string) => `<p>${inside}</p>{% store_buttons %}`;
 
 const wrongUrl = [{ field: "url", message: `Url ${rejection}` }];
 
-describe("if WAYPOST_DESTINATIONS is set, a link", () => {
+describe("a link on a server with WAYPOST_DESTINATIONS", () => {
   test.each(["create_link", "upsert_link", "shorten_link"])(
     "written by %s can redirect only to allowed hosts",
     async (tool) => {
@@ -124,7 +124,7 @@ function argsOf(tool: string, url: string): Args {
   return tool === "shorten_link" ? { url } : { path: "a", url };
 }
 
-describe("if WAYPOST_DESTINATIONS is set, a plan", () => {
+describe("a plan on a server with WAYPOST_DESTINATIONS", () => {
   const goodAndEvil = [
     { path: "a", url: allowedUrl },
     { path: "b", url: forbiddenUrl },
@@ -186,7 +186,7 @@ describe("if WAYPOST_DESTINATIONS is set, a plan", () => {
   });
 });
 
-describe("if WAYPOST_DESTINATIONS is set, undo", () => {
+describe("undo on a server with WAYPOST_DESTINATIONS", () => {
   test("does not restore a link or a URL with a forbidden host", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: forbiddenUrl });
     const deletion = (await call("delete_link", { id })).change;
@@ -215,7 +215,7 @@ describe("if WAYPOST_DESTINATIONS is set, undo", () => {
   });
 });
 
-describe("if WAYPOST_DESTINATIONS is set, a page template", () => {
+describe("a page template on a server with WAYPOST_DESTINATIONS", () => {
   const picture = page(`<img src="https://evil.example/a.png" alt="">`);
   const wrong = [{ field: "body", line: 1, column: 9, message: `This address ${rejection}.` }];
 

@@ -48,7 +48,7 @@ const describeHttp = ({ key }: Tenant) => ({
 describe.concurrent.each([
   ["stdio", describeStdio, Object.keys(clients)],
   ["HTTP", describeHttp, Object.keys(overHttp)],
-] as const)("over %s,", (transport, describeWay, names) => {
+] as const)("the MCP server over %s", (transport, describeWay, names) => {
   if (transport === "HTTP") {
     // This test is the slowest, so start it first.
     test("the MCP Inspector passes the acceptance test with approval pages", async () => {

@@ -47,7 +47,7 @@ const ways = [
   ["on the fast path", 2],
 ] as const;
 
-describe.concurrent.each(ways)("over HTTP, during a call %s,", (_, before) => {
+describe.concurrent.each(ways)("an HTTP call %s", (_, before) => {
   test("a second request with the same ID is rejected, and the first is answered", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();
@@ -106,7 +106,7 @@ describe.concurrent.each(ways)("over HTTP, during a call %s,", (_, before) => {
   });
 });
 
-describe.concurrent.each(ways)("over stdio, during a call %s,", (_, before) => {
+describe.concurrent.each(ways)("a stdio call %s", (_, before) => {
   test("a second request with the same ID is rejected, and the first is answered", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();

@@ -28,7 +28,7 @@ openForAll(openTestServer, (opened) => (testServer = opened));
 
 const scopes = "links.index,links.show,links.create,links.destroy,ios_apps.index,ios_apps.create";
 
-describe.concurrent("with another Waypost as the remote server,", () => {
+describe.concurrent("another Waypost as the remote server", () => {
   test("a 1.x SDK client passes the acceptance test over stdio, with approval forms", async () => {
     await using folder = await createFolder();
     const tenant = await addLimitedTenant(testServer);

@@ -13,7 +13,7 @@ import { waitUntil } from "../../support/clock.ts";
 let testServer: TestServer;
 openForAll(openTestServer, (opened) => (testServer = opened));
 
-describe.concurrent("over stdio,", () => {
+describe.concurrent("the tools of a stdio process", () => {
   const invalid = "waypost_0000000000000000000000000000000000000000";
   const client = "waypost_client_0000000000000000000000000000000000";
 

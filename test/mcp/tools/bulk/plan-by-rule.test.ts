@@ -196,7 +196,7 @@ describe("a link made invalid by a rule", () => {
   });
 });
 
-describe("if skip_invalid is set, invalid rows", () => {
+describe("invalid rows of a plan with skip_invalid", () => {
   const rows = [{ path: "a" }, { path: "b", url: "ftp://x.example" }, { path: "a" }, { path: "c" }];
 
   test.each([

@@ -106,10 +106,10 @@ async function readTemplate(world: AssistantWorld["world"]): Promise<Json> {
 const mostActs = 14;
 
 describe.each([
-  { where: "on the embedded service", isRemote: false },
-  { where: "on a remote server", isRemote: true },
-])("$where,", ({ isRemote }) => {
-  test.each([1, 2, 3])("random changes can be undone one by one (seed %i)", async (seed) => {
+  { server: "the embedded service", isRemote: false },
+  { server: "a remote server", isRemote: true },
+])("undo on $server", ({ isRemote }) => {
+  test.each([1, 2, 3])("reverts random changes one by one (seed %i)", async (seed) => {
     await using assistant = await createAssistantWorld({ mode: "full", isRemote });
     const { between } = createChance(seed, "undo everything");
     const draw = (most: number) => between(0, most - 1);

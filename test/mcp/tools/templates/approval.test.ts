@@ -97,7 +97,7 @@ test.each([
   expect(versions).toMatchObject([{ live: true }]);
 });
 
-describe("on a remote Waypost server without a template,", () => {
+describe("a remote Waypost server without a template", () => {
   test("get_template_version does not create a draft", async () => {
     await open({ isRemote: true });
     const { error } = await call("get_template_version", { id: "draft" });

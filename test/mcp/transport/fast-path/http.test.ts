@@ -130,7 +130,7 @@ const unusualRequests: readonly (readonly [what: string, alter: Alter])[] = [
   ["a client without a name", alterMeta({ "io.modelcontextprotocol/clientInfo": {} })],
 ];
 
-describe.concurrent("in a session of an earlier revision,", () => {
+describe.concurrent("an HTTP session of an earlier revision", () => {
   test.each(usualCalls)(
     "%s gets the same response from the SDK and on the fast path",
     async (_what, name, args) => {

@@ -59,9 +59,9 @@ const claimInfo = (info: unknown) => alterMeta({ "io.modelcontextprotocol/client
 
 /** http.test.ts tests more unusual requests. */
 const unusualLines: readonly (readonly [what: string, alter: Alter])[] = [
-  ["a call with an additional member", (line) => ({ ...line, also: 1 })],
-  ["a call with an additional parameter", alterParams((params) => ({ ...params, also: 1 }))],
-  ["a call with deeply nested client information", (line) => nestDeeply(claimInfo("nested")(line))],
+  ["an additional member", (line) => ({ ...line, also: 1 })],
+  ["an additional parameter", alterParams((params) => ({ ...params, also: 1 }))],
+  ["deeply nested client information", (line) => nestDeeply(claimInfo("nested")(line))],
 ];
 
 /** Returns the line as text, because JSON.stringify cannot write deeply nested values. */
@@ -70,7 +70,7 @@ function nestDeeply(line: unknown): string {
   return JSON.stringify(line).replace('"nested"', "[".repeat(levels) + "]".repeat(levels));
 }
 
-describe.concurrent.each(Object.entries(eras))("in revision %s,", (_, { open, ask }) => {
+describe.concurrent.each(Object.entries(eras))("a session of revision %s", (_, { open, ask }) => {
   /** A session whose first call is done, so that later calls take the fast path. */
   let later: RawSession;
   /** Resolves when the previous line is answered, because lines are sent one after another. */
@@ -92,7 +92,7 @@ describe.concurrent.each(Object.entries(eras))("in revision %s,", (_, { open, as
   );
 
   test.each(unusualLines)(
-    "%s gets the same response from the SDK and on the fast path",
+    "a call with %s gets the same response from the SDK and on the fast path",
     async (_what, alter) => {
       const line = alter(ask(7, "list_links"));
       expect(await sendLater(line)).toEqual(await sendFirst(line));
