@@ -1,3 +1,4 @@
+/** The settings of `npm run mutate`, which changes src and expects the tests to fail. */
 export default {
   testRunner: "vitest",
   plugins: ["@stryker-mutator/vitest-runner"],

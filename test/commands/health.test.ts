@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { createFolder, run, startServe } from "../support/command.ts";
 import { findFreePort, openServer } from "../support/ports.ts";
 
+/** waypost health, which containers run to check a server. */
 test("waypost health succeeds while serve is ready, and fails otherwise", async () => {
   await using folder = await createFolder();
   const port = String(await findFreePort());

@@ -9,6 +9,8 @@ import { listFiles } from "../support/folders.ts";
 import { visit } from "../support/listening.ts";
 import { findFreePort } from "../support/ports.ts";
 
+/** The files of the npm package, and a server started from them. */
+
 const mostBytes = 30_000_000;
 
 /** The packages whose code is in `dist`. */

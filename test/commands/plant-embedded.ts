@@ -8,6 +8,8 @@ import { createService } from "../support/api-description.ts";
 import { join } from "node:path";
 import { openDatabase } from "../../src/sql/engine.ts";
 
+/** Creates links in a data folder through the service, without a server. */
+
 const readLinkOrigin = () => "http://{subdomain}.localhost";
 
 export async function plantEmbedded(

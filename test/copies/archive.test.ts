@@ -10,6 +10,8 @@ import { readHeader, writeHeader } from "../../src/copies/ustar.ts";
 import { createEmptyFolder } from "../support/folders.ts";
 import { openForEach } from "../support/open-for.ts";
 
+/** Packing files into an archive and unpacking them, including damaged archives. */
+
 let folder: string;
 openForEach(createEmptyFolder, ({ path }) => (folder = path));
 

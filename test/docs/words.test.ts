@@ -3,6 +3,8 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { listSentences, pages, type Page } from "./pages.ts";
 
+/** The lengths of pages and sentences in the documentation, and their links. */
+
 const mostWords = 30;
 const { files } = JSON.parse(readFileSync("package.json", "utf8"));
 /** npm always packs the last two. */

@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { createMetrics } from "../../src/metrics/metrics.ts";
 import type { MetricSources } from "../../src/metrics/pulled.ts";
 
+/** The text that GET /metrics returns. */
+
 const sources: MetricSources = {
   commits: { links: 0, state: 0 },
   jobs: { running: 0, waiting: 0, ended: {} },

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { isPublicAddress } from "../../src/network/ip-address.ts";
 
+/** The distinction between public and internal IP addresses. */
 test.each([
   "8.8.8.8",
   "1.1.1.1",

@@ -4,6 +4,8 @@ import { expect, test } from "vitest";
 import { openServer } from "../support/ports.ts";
 import { readAtMost } from "../../src/network/read-body.ts";
 
+/** Reading request bodies up to a limit. */
+
 const most = 300_000;
 
 type Seen = { readonly length: number | undefined; readonly listeners: number };

@@ -3,6 +3,8 @@ import { apiPrefix } from "../../src/contract/index.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, origin, type World } from "../support/world.ts";
 
+/** The order of writes with low and normal priority. */
+
 let world: World;
 
 openForEach(createWorld, (opened) => (world = opened));

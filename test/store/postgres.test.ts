@@ -6,6 +6,7 @@ import { neverRing } from "../support/clock.ts";
 import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openForAll } from "../support/open-for.ts";
 
+/** The indexes, order and types of the tables on PostgreSQL. */
 describe("the tables on PostgreSQL", () => {
   let database: TestDatabase;
   let store: Store;

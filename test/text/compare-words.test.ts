@@ -2,6 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { compareWords, type TextPart } from "../../src/text/differences.ts";
 
+/** Marking the words that differ between two texts. */
+
 function join(parts: readonly TextPart[]): string {
   return parts.map(({ text }) => text).join("");
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { showAddress } from "../../src/text/show-address.ts";
 
+/** Decoding URLs for people, with warnings about look-alike letters. */
 describe("showAddress", () => {
   test.each([
     ["https://example.com/", "https://example.com", undefined],

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { writeFieldsInWords } from "../../src/text/write-label.ts";
 
+/** Replacing the names of fields with their labels in the console. */
 test.each([
   ["url is http, not https.", "“Web address” is http, not https."],
   [

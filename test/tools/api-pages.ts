@@ -1,5 +1,7 @@
 import { describeApi } from "./openapi/openapi.ts";
 
+/** The help pages about the REST API, which the build writes next to the pages of docs/. */
+
 type HelpPage = { readonly name: string; readonly text: string };
 
 type Api = {
@@ -44,7 +46,6 @@ type Schema = {
   readonly "x-waypost-own"?: boolean;
 };
 
-/** The help pages about the REST API, which the build writes next to the pages of docs/. */
 export function writeApiPages(): readonly HelpPage[] {
   // The document has these members.
   const api = describeApi() as unknown as Api;

@@ -7,6 +7,7 @@ import { openStore, type Store } from "../../../src/store/store.ts";
 import { createTestClock, neverRing } from "../../support/clock.ts";
 import { createPlace } from "../../support/store-place.ts";
 
+/** Two processes that start for the first time with the same data. */
 test("a first start creates nothing if another process has just created a project", async () => {
   await using place = await createPlace();
   const store = await openStore(await place.open(), neverRing);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { createReadiness } from "../../../src/app/http/answer-probes.ts";
 
+/** The readiness endpoint while the database does not respond. */
 test("readiness checks do not query the database again while a query is pending", async () => {
   let rung: (() => void) | undefined;
   let asked = 0;

@@ -7,6 +7,7 @@ import { serve, startServer, type Server } from "../servers/http-server.ts";
 import { comparePairs, prepareLink, type Callee } from "./compare-calls.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
+/** Compares calls over HTTP with a server that has the same SDK but no Waypost. */
 export async function* measureHttp({ extent }: Subject): Rounds {
   await using file = await makeDataFile();
   const { keys } = await addBenchProject(file, "calls", 1);

@@ -2,6 +2,8 @@ import type { BenchFolder } from "../data/bench-folder.ts";
 import type { BenchStore } from "../data/data-file.ts";
 import type { Finding } from "../results/finding.ts";
 
+/** What every scenario of the bench has: its name, its rounds and what it measures. */
+
 export type Scenario = {
   readonly name: string;
   readonly rounds: number;

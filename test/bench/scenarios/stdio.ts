@@ -6,6 +6,7 @@ import { readResult, startStdio, type StdioServer } from "../servers/stdio-serve
 import { comparePairs, prepareLink, type Callee } from "./compare-calls.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
+/** Compares calls over stdio with a server that has the same SDK but no Waypost. */
 export async function* measureStdio({ extent }: Subject): Rounds {
   await using file = await makeDataFile();
   using bundled = await bundleBare("stdio");

@@ -3,6 +3,8 @@ import { fileURLToPath } from "node:url";
 import { bundle } from "../../tools/bundle.js";
 import { makeFolder } from "../leftovers.ts";
 
+/** Bundles a bare MCP server without Waypost, with which the bench compares calls. */
+
 export type Said = {
   readonly names: readonly string[];
   readonly result: { readonly content: unknown; readonly structuredContent: unknown };

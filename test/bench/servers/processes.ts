@@ -1,6 +1,8 @@
 import { spawn, type ChildProcess, type StdioOptions } from "node:child_process";
 import { endAtExit } from "../leftovers.ts";
 
+/** Starts Node processes that end together with the bench. */
+
 type Starting = {
   readonly stdio: StdioOptions;
   readonly env?: Readonly<Record<string, string>>;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { readBrowserPath } from "../../../src/contract/rules/link-path.ts";
 
+/** The conversion of a path in a browser to the path of a link. */
 test.each([
   ["/spring", "spring"],
   ["100%", "100%"],

@@ -9,6 +9,8 @@ import { own } from "./field-notes.ts";
 import { describeParameters } from "./parameters.ts";
 import { findName, readProperties, refer } from "./schemas.ts";
 
+/** Describes each endpoint of the API as an OpenAPI operation. */
+
 export type Schemas = Readonly<Record<string, JsonObject>>;
 
 export function describeOperations(endpoint: Endpoint, tag: string, schemas: Schemas): JsonObject {

@@ -2,6 +2,8 @@ import { exitCodes } from "../../../src/commands/help.ts";
 import { commands } from "../../../src/commands/run-command.ts";
 import { code, writeTable } from "./table.ts";
 
+/** Writes the tables of commands and their flags. */
+
 export function writeCommands(): string {
   const rows = Object.values(commands).flatMap(({ usages }) =>
     Object.entries(usages).map(([usage, [help]]) => [code(`waypost ${usage}`.trim()), help]),

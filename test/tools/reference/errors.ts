@@ -1,6 +1,7 @@
 import { advise, codes, type ToolFailureCode } from "../../../src/mcp/results/advice-by-code.ts";
 import { code, writeTable } from "./table.ts";
 
+/** Writes the table of error codes, their causes and fixes. */
 export function writeErrors(): string {
   const rows = codes.map((name) => [code(name), causes[name], findCure(name)]);
   return writeTable(["code", "cause", "what `next` says"], rows);

@@ -1,6 +1,7 @@
 import { webhookEvents, type WebhookEvent } from "../../../src/contract/webhook-events.ts";
 import { code, writeTable } from "./table.ts";
 
+/** Writes the table of webhook events. */
 export function writeEvents(): string {
   const rows = webhookEvents.map((event) => {
     const { when, data } = descriptions[event];

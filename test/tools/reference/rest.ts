@@ -8,6 +8,8 @@ import { isOwnEndpoint } from "../openapi/operations.ts";
 import { readProperties, writeSchemas } from "../openapi/schemas.ts";
 import { code, listCodes, writeTable } from "./table.ts";
 
+/** Writes the tables of REST endpoints and their fields. */
+
 export const endpoints = Object.values(served).flatMap((group) => Object.values<Endpoint>(group));
 
 export function writeEndpoints(): string {

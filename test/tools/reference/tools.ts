@@ -6,6 +6,8 @@ import type { Tool } from "../../../src/mcp/tools/tool.ts";
 import { createToolbox } from "../../../src/mcp/tools/toolbox.ts";
 import { code, listCodes, writeTable } from "./table.ts";
 
+/** Writes the tables of MCP tools and their arguments. */
+
 const { tools } = createToolbox({ mode: "guarded", selection: [] });
 
 export function writeTools(): string {
