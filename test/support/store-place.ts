@@ -122,8 +122,23 @@ export async function countForEver<Tables>(db: Kysely<Tables>): Promise<void> {
   await (isOnPostgres ? sleeping : counting).execute(db);
 }
 
-/** Longer than any test needs, but a test waits for it when it closes the database. */
+/** Ends that work in PostgreSQL, which does not notice that no one waits for it. */
+export async function endForEver({
+  openSql,
+}: {
+  readonly openSql: StorePlace["open"];
+}): Promise<void> {
+  if (!isOnPostgres) return;
+  const other = await openSql();
+  await ending.execute(other.db);
+  await other.close();
+}
+
 const sleeping = sql`select pg_sleep(30)`;
+const ending = sql`
+  select pg_cancel_backend(pid) from pg_stat_activity
+  where datname = current_database() and query = 'select pg_sleep(30)'
+`;
 
 const counting = sql`
   with recursive numbers(number) as (select 1 union all select number + 1 from numbers)
