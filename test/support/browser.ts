@@ -182,35 +182,33 @@ export const sizes = {
   desktop: { width: 1440, height: 900 },
 };
 const screens = {
-  ...sizes,
+  phone: sizes.phone,
   landscape: { width: 740, height: 360 },
   tablet: { width: 768, height: 1024 },
+  desktop: sizes.desktop,
 };
-/** Dark pages differ only in their colors, so only these rules run. */
-const coloured = { runOnly: ["color-contrast", "link-in-text-block"] };
 /** Only violations are reported, and their HTML is enough to find them. */
-const described = { resultTypes: ["violations"], selectors: false };
+const axeOptions = JSON.stringify({
+  iframes: false,
+  resultTypes: ["violations"],
+  selectors: false,
+});
+const axeRun = `axe.run(document, ${axeOptions}).then(({ violations }) => violations)`;
 /** Chromium cannot draw higher pages at once. */
 const mostHeight = 8000;
-const light = Object.entries(screens).map(([name, size]) => {
-  return { name, size, colorScheme: "light" } as const;
-});
-/** Colors do not depend on the size, so dark pages are checked in only one. */
-const looks = [...light, { name: "desktop", size: sizes.desktop, colorScheme: "dark" } as const];
+/** Colors do not depend on the size, so each color scheme is checked in one size only. */
+const checked: Readonly<Record<string, "light" | "dark">> = { phone: "light", desktop: "dark" };
 
 /** axe finds nothing on the narrowest and the widest screen, and the page fits all of them. */
 export async function lookAtPage(page: Page, name: string): Promise<void> {
   await page.evaluate(axe.source);
-  for (const { name: screen, size, colorScheme } of looks) {
+  for (const [screen, size] of Object.entries(screens)) {
     await page.setViewportSize(size);
-    await page.emulateMedia({ colorScheme });
-    await saveShot(page, `${name} ${screen} ${colorScheme}`);
-    if (size === sizes.phone || size === sizes.desktop) {
-      const only = colorScheme === "dark" ? coloured : {};
-      const options = JSON.stringify({ iframes: false, ...described, ...only });
-      const run = `axe.run(document, ${options}).then(({ violations }) => violations)`;
-      const found = await page.evaluate<readonly Violation[]>(run);
-      expect(describeFound(found), `${screen}, ${colorScheme}`).toEqual([]);
+    await page.emulateMedia({ colorScheme: checked[screen] ?? "light" });
+    await saveShot(page, `${name} ${screen}`);
+    if (screen in checked) {
+      const found = await page.evaluate<readonly Violation[]>(axeRun);
+      expect(describeFound(found), screen).toEqual([]);
     }
     const [wide, seen] = await page.evaluate<[number, number]>(
       "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
