@@ -5,7 +5,7 @@ import { browse, type Browsing, readFormToken, signInAt } from "../support/conso
 import {
   expectRefused,
   createServed,
-  createFolder,
+  createUsedFolder,
   run,
   runJson,
   startServe,
@@ -14,6 +14,10 @@ import {
 } from "../support/command.ts";
 import { openTerminal } from "./terminal.ts";
 import { openForAll } from "../support/open-for.ts";
+import { clock, random } from "../../src/app/process/embedded.ts";
+import { openSqlite } from "../../src/sql/sqlite.ts";
+import { openState, type State } from "../../src/state/state.ts";
+import type { StateTables } from "../../src/state/tables.ts";
 
 /** Signing in to the console, and what is refused, over the network. */
 
@@ -152,7 +156,7 @@ test("waypost console prints a single-use sign-in URL that any process accepts",
 });
 
 test("waypost serve prints a one-time sign-in URL to a terminal, but not to a pipe", async () => {
-  await using place = await createFolder();
+  await using place = await createUsedFolder();
   const words = `serve --data ${place.path} --port 0`;
   const address = new URL(await readAddress(words, /Console \(signs you in once.*?(http\S+)/));
   expect(address.pathname).toMatch(/^\/sign-in\/[\w-]{43}$/);
@@ -166,7 +170,7 @@ test("waypost console does not print a one-time sign-in URL outside a terminal",
 });
 
 test("an IP address gets 429 after twenty wrong keys, but the right key still works", async () => {
-  await using place = await createFolder();
+  await using place = await createUsedFolder();
   await using one = await startServe(place.path);
   await using two = await startServe(place.path);
   const tabs = [browse(one.places.url), browse(two.places.url)];
@@ -185,7 +189,7 @@ test("an IP address gets 429 after twenty wrong keys, but the right key still wo
 });
 
 test("wrong keys from one IP address do not throttle another IP address", async () => {
-  await using place = await createFolder();
+  await using place = await createUsedFolder();
   const words = ["--public-url", "https://links.example.com", "--trusted-proxies", "loopback"];
   await using open = await startServe(place.path, words);
   const host = "links.example.com";
@@ -204,21 +208,16 @@ test("wrong keys from one IP address do not throttle another IP address", async 
 });
 
 test("after twenty wrong PINs at one-time URLs, even the correct PIN is rejected", async () => {
-  await using place = await createFolder();
-  const file = join(dirname(place.path), "pin");
-  await writeFile(file, "135790", { mode: 0o600 });
-  await using asking = await startServe(place.path, [], {
-    env: { WAYPOST_APPROVAL_PIN_FILE: file },
-  });
+  await using place = await createUsedFolder();
+  await using asking = await startWithPin(place);
   const tab = browse(asking.places.url);
   await tab.open("/sign-in");
   for (let turn = 0; turn < 21; turn += 1) await tab.submit({ key: "wrong" });
   const { pathname } = new URL(await readAddress(`console --data ${place.path}`));
   await tab.open(pathname);
   // Wrong keys do not count as wrong PINs.
-  for (let turn = 0; turn < 19; turn += 1) {
-    expect((await tab.submit({ pin: "111111" })).text).toContain("The PIN is wrong.");
-  }
+  expect((await tab.submit({ pin: "111111" })).text).toContain("The PIN is wrong.");
+  await countAttempts(place, 18, { sign_in_by_pin: "127.0.0.1" });
   // The right PIN does not count as a try.
   expect((await tab.submit({ pin: "135790" })).path).toBe("/");
   const late = browse(asking.places.url);
@@ -228,12 +227,26 @@ test("after twenty wrong PINs at one-time URLs, even the correct PIN is rejected
   expect(readSession(late)).toBe("");
 });
 
-test("if a PIN is configured, a one-time URL and each approval require the PIN", async () => {
-  await using place = await createFolder();
+async function startWithPin(place: Folder): Promise<Serving> {
   const file = join(dirname(place.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
-  const env = { WAYPOST_APPROVAL_PIN_FILE: file };
-  await using asking = await startServe(place.path, [], { env });
+  return startServe(place.path, [], { env: { WAYPOST_APPROVAL_PIN_FILE: file } });
+}
+
+/** Counts wrong PINs as if they were sent, because checking a PIN takes long. */
+async function countAttempts({ path }: Folder, times: number, wrong: Attempt): Promise<void> {
+  const file = join(path, "state.db");
+  const sql = await openSqlite<StateTables>(file, { applicationId: 0x57415953 });
+  const state = await openState(sql, { clock, random });
+  for (let turn = 0; turn < times; turn += 1) await state.counters.take(wrong);
+  await state.close();
+}
+
+type Attempt = Parameters<State["counters"]["take"]>[0];
+
+test("if a PIN is configured, a one-time URL and each approval require the PIN", async () => {
+  await using place = await createUsedFolder();
+  await using asking = await startWithPin(place);
   const tab = browse(asking.places.url);
   const { pathname } = new URL(await readAddress(`console --data ${place.path}`));
   await tab.open(pathname);
@@ -256,8 +269,9 @@ test("if a PIN is configured, a one-time URL and each approval require the PIN",
 
   const next = await asking.call("POST", "/links", { body: { path: "summer" } });
   const { id } = next.body;
-  await tab.post(`/links/${id}/delete`, { form_token: await readFormToken(tab) });
-  for (let turn = 0; turn < 5; turn += 1) await tab.submit({ pin: "111111" });
+  const last = await tab.post(`/links/${id}/delete`, { form_token: await readFormToken(tab) });
+  const [, question = ""] = /name="question" value="([^"]+)"/.exec(last.text) ?? [];
+  await countAttempts(place, 5, { pin_of_approval: question });
   expect((await tab.submit({ pin: "135790" })).text).toContain("try again in five minutes.");
   expect((await asking.call("GET", `/links/${id}`)).status).toBe(200);
 });
@@ -273,7 +287,7 @@ test.each(["//evil.example", "/.//evil.example", "/..//evil.example", "https://e
 );
 
 test("the console in read-only mode shows links and keys but offers no changes", async () => {
-  await using place = await createFolder();
+  await using place = await createUsedFolder();
   await using reading = await startServe(place.path, ["--mode", "read-only"]);
   const tab = await signIn(reading.key, reading);
   expect((await tab.open("/links")).text).toContain("No links yet.</p>");
@@ -306,7 +320,7 @@ test("the sign-in page is not shown for a foreign Host header", async () => {
 });
 
 test("over plain HTTP, the sign-in page is not shown at a public host name", async () => {
-  await using place = await createFolder();
+  await using place = await createUsedFolder();
   const words = ["--public-url", "http://links.example.com"];
   await using open = await startServe(place.path, words);
   const tab = browse(`http://127.0.0.1:${await readPort(open)}`);
@@ -315,7 +329,7 @@ test("over plain HTTP, the sign-in page is not shown at a public host name", asy
 });
 
 test("at an https public URL, the cookies are Secure and have the __Host- prefix", async () => {
-  await using place = await createFolder();
+  await using place = await createUsedFolder();
   await using open = await startServe(place.path, ["--public-url", "https://links.example.com"]);
   const tab = browse(`http://127.0.0.1:${await readPort(open)}`);
   const host = "links.example.com";
@@ -335,7 +349,7 @@ test("at an https public URL, the cookies are Secure and have the __Host- prefix
 });
 
 test("a gateway's console accepts the gateway token but not the remote server's key", async () => {
-  await using place = await createFolder();
+  await using place = await createUsedFolder();
   const { url } = serving.places;
   const env = { WAYPOST_API_KEY: serving.key };
   await using gateway = await startServe(place.path, ["--base-url", url], { env });
@@ -351,7 +365,7 @@ test("a gateway's console accepts the gateway token but not the remote server's 
 });
 
 test("WAYPOST_CONSOLE=off disables the console", async () => {
-  await using place = await createFolder();
+  await using place = await createUsedFolder();
   await using bare = await startServe(place.path, [], { env: { WAYPOST_CONSOLE: "off" } });
   const { status, text } = await browse(bare.places.url).open("/");
   expect([status, JSON.parse(text)]).toEqual([404, { error: expect.any(String) }]);
