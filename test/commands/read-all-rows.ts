@@ -9,7 +9,9 @@ import { query } from "../support/postgres.ts";
 /** Reads all rows that `waypost migrate` copies, by table, without columns it leaves out. */
 export type AllRows = Readonly<Record<string, readonly string[]>>;
 
-type Read = (table: string) => Promise<readonly object[]>;
+type Cells = Readonly<Record<string, unknown>>;
+
+type Read = (table: string) => Promise<readonly Cells[]>;
 
 /** Reads copies of the files, as a connection of this process may stay open for a while. */
 export async function readFolder(data: string): Promise<AllRows> {
@@ -22,7 +24,7 @@ export async function readFolder(data: string): Promise<AllRows> {
     if (!existsSync(join(copies.path, known.file))) continue;
     const database = openDatabase(join(copies.path, known.file));
     const read: Read = async (table) =>
-      database.prepare(`select * from ${table}`).all() as readonly object[];
+      database.prepare(`select * from ${table}`).all() as readonly Cells[];
     Object.assign(all, await readTables(known, read));
     database.close();
   }
@@ -40,15 +42,15 @@ async function readTables({ tables }: (typeof knownDatabases)[number], read: Rea
   const all: Record<string, readonly string[]> = {};
   for (const { name, leaves = [] } of tables) {
     const rows = await read(name);
-    all[name] = rows.map((row) => writeRow(row, leaves)).toSorted();
+    const columns = Object.keys(rows[0] ?? {}).toSorted();
+    const copied = columns.filter((column) => !leaves.includes(column));
+    all[name] = rows.map((row) => writeRow(row, copied)).toSorted();
   }
   return all;
 }
 
 /** The PostgreSQL driver reads a bigint as text. */
-function writeRow(row: object, leaves: readonly string[]): string {
-  const cells = Object.entries(row)
-    .filter(([column]) => !leaves.includes(column))
-    .map(([column, cell]) => `${column}: ${cell === null ? "null" : JSON.stringify(String(cell))}`);
-  return cells.toSorted().join(", ");
+function writeRow(row: Cells, columns: readonly string[]): string {
+  const write = (cell: unknown) => (cell === null ? "null" : JSON.stringify(String(cell)));
+  return columns.map((column) => `${column}: ${write(row[column])}`).join(", ");
 }
