@@ -1,7 +1,14 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createFolder, run, runJson, startServe, type Folder } from "../support/command.ts";
+import {
+  createFolder,
+  createUsedFolder,
+  run,
+  runJson,
+  startServe,
+  type Folder,
+} from "../support/command.ts";
 import { visitAt } from "../support/link-host.ts";
 import { writeCountries } from "../support/write-countries.ts";
 import { openForAll } from "../support/open-for.ts";
@@ -24,7 +31,7 @@ openForAll(createFolder, async (opened) => {
 type Headers = Readonly<Record<string, string>>;
 
 async function count(words: readonly string[], visits: readonly Headers[]) {
-  const data = await createFolder();
+  const data = await createUsedFolder();
   await using _ = data;
   await using serving = await startServe(data.path, words, {
     env: { WAYPOST_GEOIP_FILE: file, WAYPOST_COUNTRY_HEADER: "CF-IPCountry" },

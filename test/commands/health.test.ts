@@ -1,11 +1,11 @@
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
-import { createFolder, run, startServe } from "../support/command.ts";
+import { createUsedFolder, run, startServe } from "../support/command.ts";
 import { findFreePort, openServer } from "../support/ports.ts";
 
 /** waypost health, which containers run to check a server. */
 test("waypost health succeeds while serve is ready, and fails otherwise", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const port = String(await findFreePort());
   const check = () => run(["health", "--port", port, "--host", "0.0.0.0"]);
   expect(await check()).toMatchObject({ code: 1, stderr: expect.stringContaining("Not ready: ") });

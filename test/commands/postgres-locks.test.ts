@@ -1,6 +1,6 @@
 import { Client } from "pg";
 import { expect, test } from "vitest";
-import { createFolder, startServe } from "../support/command.ts";
+import { createUsedFolder, startServe } from "../support/command.ts";
 import { visitAt } from "../support/link-host.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 import { takeDatabase } from "../support/postgres.ts";
@@ -12,7 +12,7 @@ const locked =
 
 test("a write to a locked row or table fails but succeeds once the lock is released", async () => {
   await using database = await takeDatabase();
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const env = { WAYPOST_DATABASE_URL: database.url };
   await using serving = await startServe(folder.path, [], { env });
   await using local = await connectV2({ transport: "stdio", data: folder.path, env });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { browse } from "../support/console.ts";
-import { createFolder, startServe } from "../support/command.ts";
+import { createUsedFolder, startServe } from "../support/command.ts";
 import { visit } from "../support/listening.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 import { modernCall, post, withSession, handshake } from "../support/mcp-http.ts";
@@ -14,7 +14,7 @@ import { waitUntil } from "../support/clock.ts";
 test("serve is not ready while PostgreSQL is down and is ready again afterwards", async () => {
   await using database = await takeDatabase();
   await using proxy = await openPostgresProxy(database.url);
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const env = { ...measured.env, WAYPOST_DATABASE_URL: proxy.url };
   await using serving = await startServe(folder.path, [], { env });
   const { call, places } = serving;
@@ -78,7 +78,7 @@ test("serve is not ready while PostgreSQL is down and is ready again afterwards"
 test("every interface reports that PostgreSQL is down and recovers without a restart", async () => {
   await using database = await takeDatabase();
   await using proxy = await openPostgresProxy(database.url);
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const env = { WAYPOST_DATABASE_URL: proxy.url };
   await using serving = await startServe(folder.path, [], { env });
   await using local = await connectV2({ transport: "stdio", data: folder.path, env });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createFolder, createUsedFolder, run, startServe } from "../support/command.ts";
+import { createUsedFolder, run, startServe } from "../support/command.ts";
 import { createDatabase, query } from "../support/postgres.ts";
 
 /** A database that another version of Waypost wrote is refused and not changed. */
@@ -24,7 +24,7 @@ const readTables = async (url: string) => {
 test.each(shapes)("commands refuse another Waypost version's database: %s", async (statements) => {
   const url = await createDatabase();
   const env = { WAYPOST_DATABASE_URL: url };
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const serving = await startServe(folder.path, [], { env });
   await serving.stop();
   await query(url, statements);

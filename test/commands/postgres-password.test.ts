@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { expectRefused, bundle, createFolder, run, startServe } from "../support/command.ts";
+import { expectRefused, bundle, createUsedFolder, run, startServe } from "../support/command.ts";
 import { query, takeDatabase, askedForPassword } from "../support/postgres.ts";
 
 /** PostgreSQL with a password, which no output may contain. */
@@ -29,7 +29,7 @@ async function takeGuarded() {
 
 test("the database password is read from the database URL file or from PGPASSWORD", async () => {
   await using database = await takeGuarded();
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const file = join(folder.path, "..", "database.url");
   await writeFile(file, `${database.withPassword}\n`);
   const fromFile = { WAYPOST_DATABASE_URL_FILE: file };
@@ -48,7 +48,7 @@ test("the database password is read from the database URL file or from PGPASSWOR
 });
 
 test("a missing database URL file is reported with its path", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const missing = join(folder.path, "no.url");
   const env = { WAYPOST_DATABASE_URL_FILE: missing };
   expect(await run(["keys", "list", "--data", folder.path], { env })).toEqual({
@@ -60,7 +60,7 @@ test("a missing database URL file is reported with its path", async () => {
 
 test("a database password in a flag is omitted from suggested commands", async () => {
   await using database = await takeGuarded();
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path, ["--database-url", database.withPassword]);
   const { stderr } = await serving.stop();
   expect(stderr).toMatch(/keys create --project default --data \S+ --database-url URL\. /);
@@ -69,7 +69,7 @@ test("a database password in a flag is omitted from suggested commands", async (
 
 test("a wrong or missing database password is reported in one line but not shown", async () => {
   await using database = await takeGuarded();
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const refusals: readonly (readonly [string, string])[] = [
     [database.wrong, "password authentication failed"],
     [database.url, "the server needs a password. Add it to the address"],
@@ -84,7 +84,7 @@ test("a wrong or missing database password is reported in one line but not shown
 });
 
 test("a database password in an invalid database URL or setting is never shown", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const torn = "postgres://ada:12/hidden@db.example/links";
   const whole = "postgres://ada:hidden@db.example/links";
   const file = join(folder.path, "..", "database.url");

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
-import { createFolder, createServed, startServe, type Serving } from "../support/command.ts";
+import { createUsedFolder, createServed, startServe, type Serving } from "../support/command.ts";
 import { visitAt } from "../support/link-host.ts";
 import { answerEmpty, startDeployment } from "../support/remote.ts";
 import {
@@ -74,7 +74,7 @@ test("a logged error includes the ID of the REST request or tool call", async ()
 });
 
 test("at log level debug, requests, tool calls, MCP messages and visits are logged", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path, ["--log", "debug"]);
   const { places, key } = serving;
   const link = { path: "one", url: "https://secret.example/of-a-stranger" };
@@ -115,7 +115,7 @@ test("at log level debug, requests, tool calls, MCP messages and visits are logg
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
 test("a log line includes the request's traceparent only if that header is valid", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path, ["--log", "debug"]);
   const { places, key } = serving;
   const { port } = new URL(places.url);
@@ -163,7 +163,7 @@ test("a gateway forwards the request ID of a tool call to the remote server", as
     seen.push(request.headers[header]);
     return answerEmpty(request, response);
   });
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const env = {
     WAYPOST_BASE_URL: deployment.url,
     WAYPOST_API_KEY: "its-own-key",

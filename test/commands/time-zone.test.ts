@@ -106,7 +106,7 @@ test("commands print times in the user's time zone in tables and in UTC in JSON"
 });
 
 test("the console shows every time in the user's time zone", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path, ["--time-zone", "Asia/Tokyo"]);
   const rows = [{ path: "spring", url: "https://example.com" }];
   const { plan } = await callTool(serving, "plan_links", { operation: "upsert", rows });

@@ -1,4 +1,4 @@
-import { createFolder, run, startServe, type Serving } from "../support/command.ts";
+import { createUsedFolder, run, startServe, type Serving } from "../support/command.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 import { takeDatabase } from "../support/postgres.ts";
 import { isOnPostgres } from "../support/store-place.ts";
@@ -30,7 +30,7 @@ export async function startOnPostgres(
 ): Promise<Two> {
   const database = await takeDatabase();
   const between = await openBetween?.(database.url);
-  const folders = [await createFolder(), await createFolder()] as const;
+  const folders = [await createUsedFolder(), await createUsedFolder()] as const;
   const env = { WAYPOST_DATABASE_URL: between?.url ?? database.url };
   const [one, other] = await Promise.all(folders.map(({ path }) => startServe(path, [], { env })));
   if (one === undefined || other === undefined) throw new Error("two folders are needed");
@@ -44,7 +44,7 @@ export async function startOnPostgres(
 }
 
 async function startOnSqlite(): Promise<Two> {
-  const folder = await createFolder();
+  const folder = await createUsedFolder();
   const one = await startServe(folder.path);
   const other = await startServe(folder.path);
   return open(one, other, { data: folder.path, env: {} }, () => folder[Symbol.asyncDispose]());

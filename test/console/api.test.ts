@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
 import { served } from "../../src/contract/index.ts";
-import { createFolder, run, startServe } from "../support/command.ts";
+import { createUsedFolder, run, startServe } from "../support/command.ts";
 import { signInAt } from "../support/console.ts";
 
 /** The help pages about the REST API, and what `waypost openapi` prints. */
 
 test("the API help pages show every endpoint with its request body and responses", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   const tab = await signInAt(serving);
   const help = await tab.open("/help");
@@ -35,7 +35,7 @@ test("the API help pages show every endpoint with its request body and responses
 });
 
 test("waypost openapi prints the OpenAPI document that the server returns", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   const printed = await run(["openapi"]);
   expect(printed.code).toBe(0);

@@ -3,7 +3,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openTab } from "../support/browser.ts";
-import { createServed, createFolder, startServe, type Serving } from "../support/command.ts";
+import { createServed, createUsedFolder, startServe, type Serving } from "../support/command.ts";
 import { browse, signInAt } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 import { openServer } from "../support/ports.ts";
@@ -41,7 +41,7 @@ test("the console has a random base path that limits the scope of the session co
 });
 
 test("each data folder has its own random base path, which survives a restart", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const bases: string[] = [];
   for (let turn = 0; turn < 2; turn += 1) {
     await using started = await startServe(folder.path, [], onLoopback);
@@ -54,7 +54,7 @@ test("each data folder has its own random base path, which survives a restart", 
 });
 
 test("if the base path file is invalid, the console returns 500 and logs the fix", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using started = await startServe(folder.path, [], onLoopback);
   const file = join(folder.path, "console-path");
   await writeFile(file, "nothing\n");
@@ -193,7 +193,7 @@ describe("the console at a public URL", () => {
   ])(
     "with WAYPOST_CONSOLE_PATH=%s sets a session cookie with the path %s",
     async (given, path, name) => {
-      await using folder = await createFolder();
+      await using folder = await createUsedFolder();
       const words = ["--public-url", `https://${host}`];
       const env = { WAYPOST_CONSOLE_PATH: given };
       await using open = await startServe(folder.path, words, { env });

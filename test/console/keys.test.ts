@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { openConsole, pressOnto, tabTo, lookAtPage } from "../support/browser.ts";
 import {
   createServed,
-  createFolder,
+  createUsedFolder,
   runJson,
   startServe,
   untilSeen,
@@ -237,7 +237,7 @@ test("the keys page shows each key's last use, and which key this machine uses",
 });
 
 test("creating and revoking a key require the PIN if a PIN is configured", async () => {
-  await using place = await createFolder();
+  await using place = await createUsedFolder();
   const file = join(dirname(place.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
   await using asking = await startServe(place.path, [], {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import {
-  createFolder,
+  createUsedFolder,
   createServed,
   runJson,
   startServe,
@@ -18,8 +18,8 @@ let serving: Serving;
 openForAll(createServed, (opened) => ({ folder, serving } = opened));
 
 test("a gateway keeps form input and returns 503 if the remote server is down", async () => {
-  await using place = await createFolder();
-  await using outside = await createFolder();
+  await using place = await createUsedFolder();
+  await using outside = await createUsedFolder();
   const deployment = await startServe(outside.path);
   const env = { WAYPOST_API_KEY: deployment.key };
   const words = ["--base-url", deployment.places.url];

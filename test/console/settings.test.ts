@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { createFolder, run, runJson, startServe } from "../support/command.ts";
+import { createUsedFolder, run, runJson, startServe } from "../support/command.ts";
 import { signInAt } from "../support/console.ts";
 
 /** The settings page of the console, and which keys may see it. */
 
 test("the settings page shows every setting with its source, and no secret", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const file = join(dirname(folder.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
   const env = {
@@ -47,7 +47,7 @@ test("the settings page shows every setting with its source, and no secret", asy
 });
 
 test("the settings page shows the findings of waypost doctor in the same words", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const env = { WAYPOST_LINK_ORIGIN: "https://{subdomain}.links.example" };
   await using serving = await startServe(folder.path, [], { env });
   const inFolder = ["--data", folder.path];
@@ -68,7 +68,7 @@ test("the settings page shows the findings of waypost doctor in the same words",
 const read = (text: string) => text.replace(/\s+/g, " ").replaceAll("&#39;", "'");
 
 test("settings and folders are shown only to users with owner.key or a master key", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   const make = async (...words: readonly string[]) =>
     (await runJson(["keys", "create", ...words, "--data", folder.path])).token;
@@ -89,7 +89,7 @@ test("settings and folders are shown only to users with owner.key or a master ke
   expect((await (await signInAt(serving)).open("/")).text).toContain("waypost.js");
   const { url } = serving.places;
   const env = { WAYPOST_API_KEY: serving.key };
-  await using place = await createFolder();
+  await using place = await createUsedFolder();
   await using gateway = await startServe(place.path, ["--base-url", url], { env });
   const tab = await signInAt(gateway);
   const { text } = await tab.open("/settings");

@@ -11,7 +11,7 @@ import {
 } from "../support/console.ts";
 import { openConsole, pressOnto, lookAtPage } from "../support/browser.ts";
 import {
-  createFolder,
+  createUsedFolder,
   createServed,
   runJson,
   startServe,
@@ -28,7 +28,7 @@ let serving: Serving;
 
 openForAll(
   async () => {
-    const own = await createFolder();
+    const own = await createUsedFolder();
     const pin = join(dirname(own.path), "pin");
     await writeFile(pin, "135790\n", { mode: 0o600 });
     return createServed([], { env: { WAYPOST_APPROVAL_PIN_FILE: pin } }, own);
@@ -175,7 +175,7 @@ test("the start page shows an approval request's assistant, project, key and tim
 });
 
 test("the log contains the IP address from which a confirmation was answered", async () => {
-  await using place = await createFolder();
+  await using place = await createUsedFolder();
   await using own = await startServe(place.path);
   const { body } = await own.call("POST", "/links", { body: { path: "logged" } });
   const hand = await signInAt(own);

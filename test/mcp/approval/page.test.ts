@@ -3,7 +3,7 @@ import type { BrowserContextOptions, Frame, Page } from "playwright-core";
 import { afterEach, describe, expect, test } from "vitest";
 import type { AssistantWorld } from "../../support/assistant-world.ts";
 import { openTab, createPagedWorld } from "../../support/browser.ts";
-import { createFolder, startServe } from "../../support/command.ts";
+import { createUsedFolder, startServe } from "../../support/command.ts";
 import { connectV2, type Connected } from "../../support/mcp-clients.ts";
 import { waitUntil } from "../../support/clock.ts";
 import { openForAll, openForEach } from "../../support/open-for.ts";
@@ -268,8 +268,8 @@ async function approveOne(client: Connected, heading = 'Delete the link "Spring"
 
 describe("the built command", () => {
   test("opens a local port for the approval page, and closes it after the answer", async () => {
-    await using folder = await createFolder();
-    await using remote = await createFolder();
+    await using folder = await createUsedFolder();
+    await using remote = await createUsedFolder();
     await using server = await startServe(remote.path);
     const env = { WAYPOST_BASE_URL: server.places.url, WAYPOST_API_KEY: server.key };
     await using client = await connectV2({ transport: "stdio", data: folder.path, env });
@@ -286,7 +286,7 @@ describe("the built command", () => {
   });
 
   test("uses a running server's approval page if WAYPOST_SERVE is off", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const env = { WAYPOST_SERVE: "off" };
     await using client = await connectV2({ transport: "stdio", data: folder.path, env });
     await client.callTool("create_link", { path: "spring", name: "Spring" });

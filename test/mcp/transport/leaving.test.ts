@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSqlite } from "../../../src/sql/sqlite.ts";
 import type { StateTables } from "../../../src/state/tables.ts";
-import { createFolder } from "../../support/command.ts";
+import { createUsedFolder } from "../../support/command.ts";
 import {
   openTestServer,
   modernCall,
@@ -76,7 +76,7 @@ test("an unfinished plan is deleted when a client with a session disconnects", a
 });
 
 test("an unfinished plan is deleted when its client cancels the request over stdio", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using session = startRaw({ data: folder.path });
   await session.handshake();
   session.send(callOf("first", "list_jobs"));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createFolder, startServe, type Serving } from "../../support/command.ts";
+import { createUsedFolder, startServe, type Serving } from "../../support/command.ts";
 import { createGate, type Gate, waitUntil } from "../../support/clock.ts";
 import { answerEmpty, startDeployment } from "../../support/remote.ts";
 import {
@@ -50,7 +50,7 @@ const ways = [
 describe.concurrent.each(ways)("an HTTP call %s", (_, before) => {
   test("a second request with the same ID is rejected, and the first is answered", async () => {
     await using held = await startHeld();
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await using serving = await startServe(folder.path, [], { env: held.env });
     const { mcp } = serving.places;
     const [ask, askAsOther] = [await openSession(serving), await openSession(serving)];
@@ -86,7 +86,7 @@ describe.concurrent.each(ways)("an HTTP call %s", (_, before) => {
 
   test("cancelling the call ends it without a response and releases its ID", async () => {
     await using held = await startHeld();
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await using serving = await startServe(folder.path, [], { env: held.env });
     const ask = await openSession(serving);
     for (let id = 1; id <= before; id += 1) await ask(callOf(id, "list_links"));
@@ -109,7 +109,7 @@ describe.concurrent.each(ways)("an HTTP call %s", (_, before) => {
 describe.concurrent.each(ways)("a stdio call %s", (_, before) => {
   test("a second request with the same ID is rejected, and the first is answered", async () => {
     await using held = await startHeld();
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await using session = startRaw({ data: folder.path, env: held.env });
     await session.handshake();
     for (let id = 1; id <= before; id += 1) {
@@ -141,7 +141,7 @@ describe.concurrent.each(ways)("a stdio call %s", (_, before) => {
 
   test("cancelling the call releases its ID", async () => {
     await using held = await startHeld();
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await using session = startRaw({ data: folder.path, env: held.env });
     await session.handshake();
     for (let id = 1; id <= before; id += 1) {

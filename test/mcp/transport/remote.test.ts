@@ -1,7 +1,7 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createFolder, startServe } from "../../support/command.ts";
+import { createUsedFolder, startServe } from "../../support/command.ts";
 import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
 import { answerEmpty, startDeployment } from "../../support/remote.ts";
 import {
@@ -30,7 +30,7 @@ const scopes = "links.index,links.show,links.create,links.destroy,ios_apps.index
 
 describe.concurrent("another Waypost as the remote server", () => {
   test("a 1.x SDK client passes the acceptance test over stdio, with approval forms", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const tenant = await addLimitedTenant(testServer);
     const person = createPerson({ hasForm: true });
     const elicit = person.elicit && { elicit: person.elicit };
@@ -41,7 +41,7 @@ describe.concurrent("another Waypost as the remote server", () => {
   });
 
   test("a tool is hidden once a call to the tool is rejected for a missing scope", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const { key } = await testServer.addTenant({ scopes: ["links.index", "links.show"] });
     await using gateway = await openGateway(aim(key));
     const { places, key: token } = gateway.serving;
@@ -89,7 +89,7 @@ describe.concurrent("the gateway's token", () => {
   });
 
   test.each(["a variable", "a file"])("is not generated if %s provides a token", async (by) => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const file = `${folder.path}.token`;
     writeFileSync(file, "a-token-of-our-own\n");
     const given =
@@ -137,8 +137,7 @@ describe.concurrent("the operator's key", () => {
   });
 
   test("is never read from owner.key in the data folder", async () => {
-    await using folder = await createFolder();
-    mkdirSync(folder.path, { mode: 0o700 });
+    await using folder = await createUsedFolder();
     const file = join(folder.path, "owner.key");
     writeFileSync(file, `waypost_${"a".repeat(40)}\n`);
     chmodSync(file, 0o600);
@@ -159,7 +158,7 @@ describe.concurrent("the operator's key", () => {
 });
 
 test("if probes are turned off, the remote server gets no request before a tool call", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using deployment = await startDeployment(answerEmpty);
   const remote = { WAYPOST_BASE_URL: deployment.url, WAYPOST_API_KEY: "some-key" };
   const env = { ...remote, WAYPOST_PROBE: "off" };
@@ -205,7 +204,7 @@ function aim(key: string): Record<string, string> {
 }
 
 async function openGateway(env: Readonly<Record<string, string>>) {
-  const folder = await createFolder();
+  const folder = await createUsedFolder();
   const serving = await startServe(folder.path, [], { env });
   return {
     data: folder.path,

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { createFolder, run } from "../../support/command.ts";
+import { createFolder, createUsedFolder, run } from "../../support/command.ts";
 import { connectV1 } from "../../support/mcp-clients.ts";
 import { answerNever, holdAnswers, startDeployment } from "../../support/remote.ts";
 import { callOf, handshake, startRaw, type RawSession } from "../../support/mcp-http.ts";
@@ -13,7 +13,7 @@ const mebibyte = 1024 * 1024;
 
 describe("an input line", () => {
   let session: RawSession;
-  openForAll(createFolder, async (folder, keep) => {
+  openForAll(createUsedFolder, async (folder, keep) => {
     session = keep(startRaw({ data: folder.path }));
     await session.handshake();
   });
@@ -66,7 +66,7 @@ describe("an input line", () => {
   );
 
   test("that is invalid gets an error even before the handshake, unlike a blank line", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await using session = startRaw({ data: folder.path });
     session.send("Good morning");
     await session.handshake();
@@ -77,7 +77,7 @@ describe("an input line", () => {
   });
 
   test("of exactly 4 MiB is accepted", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await using session = startRaw({ data: folder.path });
     await session.handshake();
     const call = JSON.stringify(callOf(1, "list_links"));
@@ -92,7 +92,7 @@ describe.concurrent("the stdio process", () => {
   test.each(["the end of the input", "SIGTERM", "SIGINT"] as const)(
     "exits with code 0 after %s, once every call is answered",
     async (by) => {
-      await using folder = await createFolder();
+      await using folder = await createUsedFolder();
       const { answer, letGo } = holdAnswers();
       await using held = await startDeployment(answer);
       await using session = startRaw({ data: folder.path, env: aim(held) });
@@ -118,7 +118,7 @@ describe.concurrent("the stdio process", () => {
   );
 
   test("exits at the end of the input, once every write is stored", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await using session = startRaw({ data: folder.path });
     await session.handshake();
     const calls = Array.from({ length: 20 }, (_, id) =>
@@ -136,7 +136,7 @@ describe.concurrent("the stdio process", () => {
   test.each(["the end of the input", "SIGTERM"] as const)(
     "exits after %s even if a call is never answered",
     async (by) => {
-      await using folder = await createFolder();
+      await using folder = await createUsedFolder();
       await using silent = await startDeployment(answerNever);
       await using session = startRaw({ data: folder.path, env: aim(silent) });
       session.send(...handshake, callOf(1, "list_links"));
@@ -149,7 +149,7 @@ describe.concurrent("the stdio process", () => {
   );
 
   test("exits when its output is no longer read", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await using session = startRaw({ data: folder.path });
     await session.handshake();
     session.child.stdout?.destroy();
