@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { sql } from "kysely";
 import { Client } from "pg";
 import { expect, test } from "vitest";
-import { expectRefused, createUsedFolder, run, runJson, startServe } from "../support/command.ts";
+import { expectRefused, createFolder, run, runJson, startServe } from "../support/command.ts";
 import { createGate } from "../support/clock.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
@@ -15,8 +15,8 @@ const testDirectly = test.skipIf(process.env["WAYPOST_TEST_POOLER"] !== undefine
 
 testDirectly("migrate refuses a database until an idle process has closed it", async () => {
   const url = await createDatabase();
-  await using folder = await createUsedFolder();
-  await using other = await createUsedFolder();
+  await using folder = await createFolder();
+  await using other = await createFolder();
   const env = { WAYPOST_DATABASE_URL: url };
   const move = () =>
     run(["migrate", "--to", `sqlite:${other.path}`, "--data", folder.path], { env });
@@ -42,8 +42,8 @@ testDirectly("migrate refuses a database until an idle process has closed it", a
 
 test("migrate refuses a database while another process has an open transaction", async () => {
   const url = await createDatabase();
-  await using folder = await createUsedFolder();
-  await using other = await createUsedFolder();
+  await using folder = await createFolder();
+  await using other = await createFolder();
   const env = { WAYPOST_DATABASE_URL: url };
   await (await startServe(folder.path, [], { env })).stop();
   const paused = await openPostgres<unknown>(`${url}?application_name=unseen`);
@@ -66,7 +66,7 @@ test("migrate refuses a database while another process has an open transaction",
 });
 
 test("migrate refuses a database that contains no Waypost data", async () => {
-  await using folder = await createUsedFolder();
+  await using folder = await createFolder();
   const env = { WAYPOST_DATABASE_URL: await createDatabase() };
   const refused = await run(["migrate", "--to", "sqlite:x", "--data", folder.path], { env });
   expect(refused).toMatchObject({ code: 2, stdout: "" });

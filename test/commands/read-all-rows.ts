@@ -49,8 +49,11 @@ async function readTables({ tables }: (typeof knownDatabases)[number], read: Rea
   return all;
 }
 
-/** The PostgreSQL driver reads a bigint as text. */
 function writeRow(row: Cells, columns: readonly string[]): string {
-  const write = (cell: unknown) => (cell === null ? "null" : JSON.stringify(String(cell)));
-  return columns.map((column) => `${column}: ${write(row[column])}`).join(", ");
+  return columns.map((column) => `${column}: ${writeCell(row[column])}`).join(", ");
+}
+
+/** The PostgreSQL driver reads a bigint as text. */
+function writeCell(cell: unknown): string {
+  return JSON.stringify(typeof cell === "number" || typeof cell === "bigint" ? `${cell}` : cell);
 }

@@ -53,6 +53,15 @@ async function fill(world: World, list: List, count: number) {
   for (let index = meta.count; index < count; index += 1) await list.add(world, index);
 }
 
+async function readPages(world: World, list: List, limit: number) {
+  const { last } = (await read(world, list, `limit=${limit}`)).meta;
+  const found: { readonly id: string }[] = [];
+  for (let page = 1; page <= last; page += 1) {
+    found.push(...(await read(world, list, `limit=${limit}&page=${page}`)).items);
+  }
+  return found;
+}
+
 describe.each(lists)("GET /$name", (list) => {
   let filled: World;
   const count = 102;
@@ -96,17 +105,9 @@ describe.each(lists)("GET /$name", (list) => {
   });
 
   test("returns each item on exactly one page", async () => {
-    const walk = async (limit: number) => {
-      const { last } = (await read(filled, list, `limit=${limit}`)).meta;
-      const walked: { readonly id: string }[] = [];
-      for (let page = 1; page <= last; page += 1) {
-        walked.push(...(await read(filled, list, `limit=${limit}&page=${page}`)).items);
-      }
-      return walked;
-    };
-    const whole = await walk(100);
+    const whole = await readPages(filled, list, 100);
     expect(new Set(whole.map(({ id }) => id)).size).toBe(count);
-    for (const limit of [4, 51]) expect(await walk(limit)).toEqual(whole);
+    for (const limit of [4, 51]) expect(await readPages(filled, list, limit)).toEqual(whole);
   });
 
   test("returns 400 if page or limit is not a positive integer", async () => {

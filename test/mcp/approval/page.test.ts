@@ -101,19 +101,19 @@ describe.each(Object.entries(sizes))("the approval page on a %s", (size, options
       expect(box?.height).toBeGreaterThanOrEqual(44);
     }
   });
+});
 
-  test.each(hostile)("shows a link name with %s as text", async (_, name) => {
-    await assistant.plant("link", { path: "hostile", name });
-    const { preview, url } = (await call("hostile")).error.approval;
-    const page = await open(url, options);
+test.each(hostile)("the approval page shows a link name with %s as text", async (_, name) => {
+  await assistant.plant("link", { path: "hostile", name });
+  const { preview, url } = (await call("hostile")).error.approval;
+  const page = await open(url, sizes.phone);
 
-    expect(await readHeading(page)).toBe(preview.split("\n")[0]);
-    expect(await readHeading(page)).not.toMatch(/[\u202e\u2066\u200b\u00ad\u2028\u{e0041}]/u);
-    expect(await page.title()).toBe("Approve? – Waypost");
-    expect(await page.locator("script, img, iframe, h1 *, dd b").count()).toBe(0);
-    expect(await page.locator("input").count()).toBe(1);
-    expect(await press(page, "Decline")).toBe("Declined");
-  });
+  expect(await readHeading(page)).toBe(preview.split("\n")[0]);
+  expect(await readHeading(page)).not.toMatch(/[\u202e\u2066\u200b\u00ad\u2028\u{e0041}]/u);
+  expect(await page.title()).toBe("Approve? – Waypost");
+  expect(await page.locator("script, img, iframe, h1 *, dd b").count()).toBe(0);
+  expect(await page.locator("input").count()).toBe(1);
+  expect(await press(page, "Decline")).toBe("Declined");
 });
 
 test("the approval page works without JavaScript", async () => {
