@@ -14,7 +14,7 @@ import {
 } from "../store/webhooks.ts";
 import type { Db } from "../store/tables.ts";
 import { quote } from "../text/show-hidden.ts";
-import { createSecret, findFix, reachReceivers, sendMessage } from "../webhooks/send-message.ts";
+import { createSecret, findFix, allowReceivers, sendMessage } from "../webhooks/send-message.ts";
 import { create, remove, type AdminAct, type AdminFact, type Operator } from "./operator.ts";
 
 /** Creates, tests and revokes a project's webhooks. */
@@ -128,10 +128,10 @@ export type WebhookTest = {
   readonly next?: string;
 };
 
-type TestOptions = Omit<Parameters<typeof sendMessage>[2], "reach"> & {
+type TestOptions = Omit<Parameters<typeof sendMessage>[2], "policy"> & {
   readonly setAlarm: SetAlarm;
   /** The private networks in which the operator allows receivers. */
-  readonly networks: Parameters<typeof reachReceivers>[0];
+  readonly networks: Parameters<typeof allowReceivers>[0];
 };
 
 /** Sends a test message from this process. */
@@ -145,9 +145,9 @@ export async function testWebhook(
   const timestamp = new Date(sending.clock.now()).toISOString();
   const body = JSON.stringify({ type: testEvent, timestamp, data: { project_id, webhook_id: id } });
   const message = { event_id: createEventId(), body };
-  const reach = reachReceivers(networks);
+  const policy = allowReceivers(networks);
   const { signal } = new AbortController();
-  const fault = await sendMessage(message, { url, secret }, { ...sending, reach }, signal);
+  const fault = await sendMessage(message, { url, secret }, { ...sending, policy }, signal);
   const next = findFix(fault);
   return { delivered: fault === null, fault, ...(next !== undefined && { next }) };
 }

@@ -1,5 +1,5 @@
 import { androidApps, iosApps, type AndroidApp, type IosApp } from "../contract/apps.ts";
-import type { Read } from "../contract/endpoint.ts";
+import type { ReceivedData } from "../contract/endpoint.ts";
 import type { ReadLink } from "../contract/links.ts";
 import { isOwnLinkAddress } from "../contract/rules/link-address.ts";
 import { normalizeForSearch } from "../contract/rules/link-path.ts";
@@ -144,8 +144,8 @@ const faultsOfApps: ReadonlySet<LinkFault> = new Set([
 
 /** A project's apps by ID. Undefined if not all apps could be read. */
 type AuditedApps = {
-  readonly ios: ReadonlyMap<string, Read<IosApp>> | undefined;
-  readonly android: ReadonlyMap<string, Read<AndroidApp>> | undefined;
+  readonly ios: ReadonlyMap<string, ReceivedData<IosApp>> | undefined;
+  readonly android: ReadonlyMap<string, ReceivedData<AndroidApp>> | undefined;
 };
 
 type AuditedVisits = Pick<VisitOptions, "link_in_referrer" | "second_host">;
@@ -163,7 +163,7 @@ function listAppFaults(
 
 function listFaults(
   platform: "ios" | "android",
-  app: Read<IosApp> | Read<AndroidApp>,
+  app: ReceivedData<IosApp> | ReceivedData<AndroidApp>,
   visits: AuditedVisits,
 ): readonly AuditProblem[] {
   if (appFields[platform].some((field) => app[field] === undefined)) return [];

@@ -15,7 +15,7 @@ import {
   describeFailure,
   failCancelled,
   readProblem,
-  type CallSoFar,
+  type AttemptedCall,
   type FailedOutcome,
   type TryOutcome,
 } from "./outcome.ts";
@@ -69,14 +69,14 @@ type ClientState = ClientOptions & {
   skew_ms: number | undefined;
 };
 
-type GivenCall = Omit<CallSoFar, "unknownOutcome"> & {
+type GivenCall = Omit<AttemptedCall, "unknownOutcome"> & {
   readonly signal: Leaving;
   /** The monotonic time at which the call must end, including all checks of a write. */
   readonly deadline: number;
   readonly options?: CallOptions;
 };
 
-type RunningCall = GivenCall & CallSoFar & { readonly since_ms: number };
+type RunningCall = GivenCall & AttemptedCall & { readonly since_ms: number };
 
 /** The timeouts of a whole call, of a probe, and of a single attempt. */
 const callDeadline_ms = 45_000;

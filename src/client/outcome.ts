@@ -28,7 +28,7 @@ type UnknownOutcome = {
 
 export type FailedOutcome = Exclude<TryOutcome, { readonly kind: "answered" | "accepted" }>;
 
-export type CallSoFar = {
+export type AttemptedCall = {
   readonly endpoint: Endpoint;
   readonly input: JsonObject;
   /** The outcome of the latest attempt that may have had an effect. Set only for writes. */
@@ -64,7 +64,7 @@ export class CallFailure extends Error {
 }
 
 /** Describes a failed call. `checked` describes what a check on the server found. */
-export function describeFailure(call: CallSoFar, end: FailedOutcome, checked?: string): Error {
+export function describeFailure(call: AttemptedCall, end: FailedOutcome, checked?: string): Error {
   // If an earlier attempt may have had an effect, report that instead of the last failure.
   const { unknownOutcome } = call;
   if (unknownOutcome !== undefined) return failUnknown(call, unknownOutcome, end, checked);
@@ -76,7 +76,7 @@ export function describeFailure(call: CallSoFar, end: FailedOutcome, checked?: s
   return new CallFailure(end.reason, message, { effect: "none", retry: "later" });
 }
 
-export function failCancelled({ endpoint, input, unknownOutcome }: CallSoFar): CallFailure {
+export function failCancelled({ endpoint, input, unknownOutcome }: AttemptedCall): CallFailure {
   if (unknownOutcome === undefined) return failCancelledUnsent();
   return new CallFailure(
     "cancelled",
@@ -113,7 +113,7 @@ function endSentence(text: string): string {
 }
 
 function failUnknown(
-  { endpoint, input }: CallSoFar,
+  { endpoint, input }: AttemptedCall,
   { said }: UnknownOutcome,
   end: FailedOutcome,
   checked: string | undefined,

@@ -1,4 +1,4 @@
-import type { ApiRequest, Via } from "../contract/api-message.ts";
+import type { ApiRequest, RequestSource } from "../contract/api-message.ts";
 import { pickLasting, type WriteCondition } from "../contract/condition.ts";
 import { idParameter, pickFields, type Endpoint } from "../contract/endpoint.ts";
 import { isOwnField, searchName, toPlainFilter, type ListInput } from "../contract/filters.ts";
@@ -18,7 +18,7 @@ export type RequestTarget = {
   /** Whether the server is Waypost's own service in this process. */
   readonly isEmbedded?: boolean;
   /** Set for requests from the console. Sent only to Waypost's own service. */
-  readonly via?: Via | undefined;
+  readonly via?: RequestSource | undefined;
 };
 
 export type RequestOptions = {

@@ -131,7 +131,7 @@ async function serveDeployment(deployment: Deployment, parts: ServeParts): Promi
   const deliverer = own && openDeliverer(own.store, { config, state, report });
   const readiness = createReadiness(own === undefined ? [state] : [own.store, state], setAlarm);
   const proxies = createProxyWatch(config.trusted_proxies, clock);
-  const readServedBy = () => ({ kind: "serve", hasMetProxy: proxies.hasMet() }) as const;
+  const describeListener = () => ({ kind: "serve", hasMetProxy: proxies.hasMet() }) as const;
   const inBrowser = createBrowserHandlers({
     ...parts,
     ...noteAnswers(log, "console"),
@@ -139,7 +139,7 @@ async function serveDeployment(deployment: Deployment, parts: ServeParts): Promi
     assistant,
     approvals: await assistant.openPages({ hostnames, ...noteAnswers(log, "approval page") }),
     identify,
-    readServedBy,
+    describeListener,
     trustedProxies: config.trusted_proxies,
   });
   setRequestHandlers(server, {
@@ -151,7 +151,7 @@ async function serveDeployment(deployment: Deployment, parts: ServeParts): Promi
     answerScrape: metrics?.createAnswers({ deployment, assistant, mcp, deliverer, report }),
     answerTlsAsk: createTlsAsk({ host: inBrowser.links, publicUrl: config.public_url, report }),
     lookAtFirst: proxies.look,
-    answerProcess: own && prepareAnswers(parts, () => ({ ...listening, ...readServedBy() })),
+    answerProcess: own && prepareAnswers(parts, () => ({ ...listening, ...describeListener() })),
   });
   own?.store.watchTasks(clock, report);
   deliverer?.watch();

@@ -150,7 +150,7 @@ function setHandlers(deployment: Deployment, parts: HandlerParts): void {
       deployment,
       hostnames,
       identify: identifyOwn(deployment),
-      readServedBy: () => ({ kind: "stdio" }),
+      describeListener: () => ({ kind: "stdio" }),
       addresses: { url, links, mcp: undefined },
       findCountry: createReadSaid(config),
       trustedProxies: undefined,

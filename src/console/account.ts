@@ -76,7 +76,7 @@ export type Administration = {
   readonly listKeys: () => Promise<ChangeResult<KeyList>>;
   /** `once` identifies the form, so that submitting the form twice creates only one key. */
   readonly createKey: (
-    request: Once & { readonly role: Role; readonly scopes: readonly Scope[] },
+    request: SingleUseForm & { readonly role: Role; readonly scopes: readonly Scope[] },
   ) => Promise<ChangeResult<IssuedKey>>;
   readonly createClientKey: (once: string) => Promise<ChangeResult<IssuedClientKey>>;
   /** `isOwn` is true if the user signed in with the revoked key. */
@@ -93,7 +93,7 @@ export type Administration = {
     ChangeResult<{ readonly webhook: ListedWebhook; readonly dead: readonly DeadEvent[] }>
   >;
   readonly createWebhook: (
-    request: Once & { readonly url: string; readonly events: readonly string[] },
+    request: SingleUseForm & { readonly url: string; readonly events: readonly string[] },
   ) => Promise<ChangeResult<NewWebhook>>;
   readonly revokeWebhook: (id: string) => Promise<ChangeResult<void>>;
   readonly testWebhook: (id: string) => Promise<ChangeResult<WebhookTest>>;
@@ -111,7 +111,7 @@ export type Administration = {
   readonly readSettings: () => Promise<ChangeResult<ServerSettings>>;
 };
 
-type Once = { readonly once: string };
+type SingleUseForm = { readonly once: string };
 
 export type KeyList = {
   readonly keys: readonly ListedKey[];

@@ -1,4 +1,4 @@
-import type { Read } from "../contract/endpoint.ts";
+import type { ReceivedData } from "../contract/endpoint.ts";
 import type { ReceivedMeta } from "../contract/fields.ts";
 import type { FilterInput } from "../contract/filters.ts";
 import type { LinkStats } from "../contract/link-stats.ts";
@@ -11,7 +11,7 @@ export type Records = {
   readonly link: ReadLink;
   readonly ios_app: ListedApp;
   readonly android_app: ListedApp;
-  readonly project: Read<Project>;
+  readonly project: ReceivedData<Project>;
 };
 export type RecordKind = keyof Records;
 

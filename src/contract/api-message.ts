@@ -15,7 +15,7 @@ export type ApiRequest<Body = string> = {
   /** The id of this request in the logs. */
   readonly requestId?: string | undefined;
   /** The part of Waypost that sent the request. Never set for requests over a network. */
-  readonly via?: Via | undefined;
+  readonly via?: RequestSource | undefined;
   /** Exempts the request from the key's rate limits. Never set for requests over a network. */
   readonly isFree?: boolean | undefined;
   /** Lets more urgent writes run before this request. Never set for requests over a network. */
@@ -27,7 +27,7 @@ export type ApiRequest<Body = string> = {
   readonly onlyBudget?: boolean | undefined;
 };
 
-export type Via = "console";
+export type RequestSource = "console";
 
 /** A request whose body may still be arriving. The body is read only after the key is checked. */
 export type CarriedRequest = ApiRequest<string | ReadSent> & {

@@ -131,30 +131,30 @@ export type Output<E extends Endpoint> = E["response"] extends z.ZodType
 
 /** The response as the client reads it from any server (see `client/send-once.ts`). */
 export type CallAnswer<E extends Endpoint> = E["effect"] extends "read"
-  ? Read<Output<E>>
+  ? ReceivedData<Output<E>>
   : // A write has succeeded once it was accepted, even if its response cannot be read.
-    Maybe<Output<E>>;
+    PartialData<Output<E>>;
 
 /** A remote server's response: only a resource's id and a list's rows are guaranteed. */
-export type Read<Whole> = Whole extends { readonly id: string }
-  ? Maybe<Whole> & { readonly id: string }
+export type ReceivedData<Whole> = Whole extends { readonly id: string }
+  ? PartialData<Whole> & { readonly id: string }
   : Whole extends object
-    ? { readonly [Name in keyof Whole]: ReadMember<Name, Whole[Name]> }
+    ? { readonly [Name in keyof Whole]: ReceivedMember<Name, Whole[Name]> }
     : Whole;
 
-type ReadMember<Name, Member> = Member extends readonly (infer Row)[]
-  ? readonly Read<Row>[]
+type ReceivedMember<Name, Member> = Member extends readonly (infer Row)[]
+  ? readonly ReceivedData<Row>[]
   : Name extends "meta"
-    ? Maybe<Member>
+    ? PartialData<Member>
     : Member;
 
 /** Makes members optional, because a server may omit them or send invalid values. */
-type Maybe<Whole> = Whole extends object
-  ? { readonly [Name in keyof Whole]?: MaybeMember<Name, Whole[Name]> }
+type PartialData<Whole> = Whole extends object
+  ? { readonly [Name in keyof Whole]?: PartialMember<Name, Whole[Name]> }
   : Whole;
 
-type MaybeMember<Name, Member> =
-  | (Member extends { readonly id: string } ? Read<Member> : Member)
+type PartialMember<Name, Member> =
+  | (Member extends { readonly id: string } ? ReceivedData<Member> : Member)
   | (Name extends "id" ? undefined : null | undefined);
 
 /**

@@ -30,7 +30,7 @@ export const offeredConditions: readonly OfferedCondition[] = [...conditions, "e
 /** The parsed value of a filter; null if it is invalid for the field. */
 export type TestValue = string | number | boolean | null | readonly (string | number | null)[];
 
-export type Test = {
+export type FieldTest = {
   readonly field: string;
   readonly kind: FieldKind;
   readonly condition: FilterCondition;
@@ -38,7 +38,7 @@ export type Test = {
 };
 
 /** A filter can combine several tests, as in `name_or_path_cont`. A row must match every filter. */
-export type Filter = { readonly join: "and" | "or"; readonly tests: readonly Test[] };
+export type Filter = { readonly join: "and" | "or"; readonly tests: readonly FieldTest[] };
 
 export type Sort = { readonly field: string; readonly direction: "asc" | "desc" };
 

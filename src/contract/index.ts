@@ -26,7 +26,7 @@ export const served = {
   apiDescription,
 } as const satisfies Record<string, Record<string, Endpoint>>;
 
-export type Served = typeof served;
+export type ServedEndpoints = typeof served;
 
 export const apiPrefix = "/api/v1";
 

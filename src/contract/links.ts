@@ -6,7 +6,7 @@ import {
   asRestore,
   asUpdate,
   type Endpoint,
-  type Read,
+  type ReceivedData,
 } from "./endpoint.ts";
 import { byId, flag, meta, storedId, storedText, text } from "./fields.ts";
 import { linkFilters, ownLinkFilters } from "./filters.ts";
@@ -35,7 +35,7 @@ const link = z.looseObject({
 });
 export type Link = z.output<typeof link>;
 /** A link as any server may return it. */
-export type ReadLink = Read<Link>;
+export type ReadLink = ReceivedData<Link>;
 
 export const linkFields = z.object({
   name: text("Internal display name."),

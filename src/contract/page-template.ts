@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { asRead, asUpdate, type CallAnswer, type Endpoint, type Read } from "./endpoint.ts";
+import { asRead, asUpdate, type CallAnswer, type Endpoint, type ReceivedData } from "./endpoint.ts";
 import { byId, storedId } from "./fields.ts";
 import { linkFields } from "./links.ts";
 
@@ -15,7 +15,7 @@ export type TemplateVersion = z.output<typeof version>;
 
 const wholeVersion = version.extend({ body: z.string(), css: z.string() });
 export type WholeTemplateVersion = z.output<typeof wholeVersion>;
-export type ReadTemplateVersion = Read<WholeTemplateVersion>;
+export type ReadTemplateVersion = ReceivedData<WholeTemplateVersion>;
 
 const template = z.looseObject({
   id: storedId,

@@ -1,6 +1,6 @@
 import type { ServerAccess } from "../client/client.ts";
 import { androidApps, iosApps, type AndroidApp, type IosApp } from "../contract/apps.ts";
-import type { Endpoint, Read } from "../contract/endpoint.ts";
+import type { Endpoint, ReceivedData } from "../contract/endpoint.ts";
 import { normalizeId, uuidPattern } from "../contract/fields.ts";
 import type { ListInput } from "../contract/filters.ts";
 import { findKind } from "../contract/resource-kind.ts";
@@ -23,7 +23,7 @@ export const appKinds = {
 export type AppMember = keyof typeof appKinds;
 export const appMembers = ["ios_app", "android_app"] as const satisfies readonly AppMember[];
 
-export type ProjectApp = Read<IosApp> & Read<AndroidApp>;
+export type ProjectApp = ReceivedData<IosApp> & ReceivedData<AndroidApp>;
 
 export type AppList = ListPart<ProjectApp>;
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CallFailure } from "../client/outcome.ts";
-import { type Endpoint, listUnreadRows, type Read } from "../contract/endpoint.ts";
+import { type Endpoint, listUnreadRows, type ReceivedData } from "../contract/endpoint.ts";
 import type { ReceivedMeta } from "../contract/fields.ts";
 import type { FilterInput, ListInput, Sort } from "../contract/filters.ts";
 import { paging } from "../contract/limits.ts";
@@ -64,8 +64,8 @@ export async function collectList<Item>(
 }
 
 /** Reads all projects. Only a master key may read them. */
-export async function readProjects(readPage: ReadPage): Promise<readonly Read<Project>[]> {
-  return (await collectList(readList<Read<Project>>(projects.index, readPage))).rows;
+export async function readProjects(readPage: ReadPage): Promise<readonly ReceivedData<Project>[]> {
+  return (await collectList(readList<ReceivedData<Project>>(projects.index, readPage))).rows;
 }
 
 /** The body of a list response. The property with the list's name contains the rows. */
@@ -73,7 +73,7 @@ type ListBody = { readonly meta: ReceivedMeta; readonly [list: string]: unknown 
 type ReadPage = (input: ListInput) => Promise<ListBody>;
 
 /** `known` is the number of different rows read so far. `isJoined` is true if no row was missed. */
-type ListPage<Item> = ListPart<Item> & {
+type TrackedPart<Item> = ListPart<Item> & {
   readonly known: number;
   readonly count: number | undefined;
   readonly isJoined: boolean;
@@ -88,7 +88,7 @@ async function* readPages<Item extends RowWithId>(
   name: string,
   readPage: ReadPage,
   query: ListInput,
-): AsyncGenerator<ListPage<Item>> {
+): AsyncGenerator<TrackedPart<Item>> {
   /**
    * The IDs of the rows that were read. Rows that could not be parsed are identified by position.
    */

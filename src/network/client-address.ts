@@ -45,7 +45,7 @@ export function isForwardedMessage({ headers }: Pick<ArrivedRequest, "headers">)
  */
 export function findClientAddress(
   { headers, socket }: ArrivedRequest,
-  trusts: Trusts,
+  trusts: TrustCheck,
 ): string | undefined {
   let address = normalizeAddress(socket.remoteAddress ?? "");
   const entries = listEntries(headers)?.toReversed() ?? [];
@@ -96,7 +96,7 @@ export type TrustedProxies =
  * Whether the machine with this IP address is trusted. Hop 0 is the machine that connected to this
  * process.
  */
-type Trusts = (address: string, hop: number) => boolean;
+type TrustCheck = (address: string, hop: number) => boolean;
 
 /**
  * Parses a number of proxies, such as `2`, or networks, such as `10.0.0.0/8, fd00::/8, loopback`.
@@ -109,7 +109,7 @@ export function readTrustedProxies(text: string): TrustedProxies | undefined {
 }
 
 /** If no trusted proxies are configured, no machine is trusted. */
-export function createTrust(proxies: TrustedProxies | undefined): Trusts {
+export function createTrust(proxies: TrustedProxies | undefined): TrustCheck {
   if (proxies === undefined) return () => false;
   if ("hops" in proxies) return (_, hop) => hop < proxies.hops;
   return matchNetworks(proxies.networks);

@@ -1,11 +1,11 @@
-import type { ApiRequest, Via } from "../contract/api-message.ts";
+import type { ApiRequest, RequestSource } from "../contract/api-message.ts";
 import type { Awaitable } from "../contract/waiting.ts";
 import type { AddressBudgetName } from "../contract/limits.ts";
 import type { Clock, Random, Waiter } from "../contract/clock.ts";
 import { pickLasting } from "../contract/condition.ts";
 import type { Body, Endpoint, Output, Params, Query } from "../contract/endpoint.ts";
 import type { RequestedList } from "../contract/filters.ts";
-import type { Served } from "../contract/index.ts";
+import type { ServedEndpoints } from "../contract/index.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { alreadyExists, changedSince } from "../contract/problem.ts";
 import type { CountedVisit } from "../stats/visit.ts";
@@ -58,7 +58,7 @@ type CommonCall = {
   readonly precondition: Precondition;
   /** True for background writes, which have a lower priority. */
   readonly isPatient: boolean;
-  readonly via: Via | undefined;
+  readonly via: RequestSource | undefined;
   /** Adds a warning to the `Warning` header of a successful response. */
   readonly warn: (text: string) => void;
   /** Whether the caller is still waiting. No new work may start after a disconnect or a 503. */
@@ -97,7 +97,7 @@ export type GroupHandlers<Group extends Record<string, Endpoint>> = {
 };
 
 export type Handlers = {
-  readonly [Name in keyof Served]: GroupHandlers<Served[Name]>;
+  readonly [Name in keyof ServedEndpoints]: GroupHandlers<ServedEndpoints[Name]>;
 };
 
 export type WriteCall = Pick<

@@ -10,7 +10,7 @@ import {
   type FilterFields,
   type Filter,
   type Sort,
-  type Test,
+  type FieldTest,
   type TestValue,
 } from "../contract/filters.ts";
 import { paging } from "../contract/limits.ts";
@@ -181,7 +181,7 @@ function readFilter(
   const { condition, subject } = split;
   const join = /_(and|or)_/.exec(subject)?.[1] === "or" ? "or" : "and";
   // Remove duplicates, because a thousand repeated fields would make a huge query.
-  const tests = [...new Set(subject.split(joints))].map((field): Test | undefined => {
+  const tests = [...new Set(subject.split(joints))].map((field): FieldTest | undefined => {
     const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
     const value = kind && readValue(values, kind, condition);
     return kind && value !== undefined ? { field, kind, condition, value } : undefined;
@@ -268,7 +268,7 @@ function readOwnFilters(query: URLSearchParams, fields: FilterFields): OwnFilter
   return { filters, search, applied: [...given.keys()] };
 }
 
-function readOwnTest(name: string, values: readonly string[], fields: FilterFields): Test {
+function readOwnTest(name: string, values: readonly string[], fields: FilterFields): FieldTest {
   const { condition, subject: field } = splitName(name, offeredConditions) ?? {};
   const kind = field !== undefined && Object.hasOwn(fields, field) ? fields[field] : undefined;
   if (condition === undefined || field === undefined || kind === undefined) {

@@ -5,7 +5,7 @@ import {
   type Filter,
   type ListQuery,
   type Sort,
-  type Test,
+  type FieldTest,
 } from "../contract/filters.ts";
 import { fold } from "../contract/text.ts";
 import { readEngine } from "../sql/open-kysely.ts";
@@ -188,7 +188,7 @@ function sortKey(
 
 /** Whether the trigram index or the path index can find all matches of this filter. */
 export function isQuickFilter({ join, tests }: Filter, columns: ListColumns): boolean {
-  const isQuick = (test: Test) => {
+  const isQuick = (test: FieldTest) => {
     const column = columns[test.field];
     if (column === undefined) return false;
     if ("addressesOf" in column) return true;
@@ -198,7 +198,7 @@ export function isQuickFilter({ join, tests }: Filter, columns: ListColumns): bo
 }
 
 /** Returns a condition for the trigram index, or undefined if the test cannot use that index. */
-function findInside({ condition, value }: Test, column: TextColumn): Expression | undefined {
+function findInside({ condition, value }: FieldTest, column: TextColumn): Expression | undefined {
   const isServed = condition === "cont" || column.isUnsorted === true;
   if (!isServed || column.contains === undefined) return undefined;
   const texts = [value].flat().filter((item) => typeof item === "string");
@@ -211,7 +211,7 @@ function findInside({ condition, value }: Test, column: TextColumn): Expression 
 /** If a field meets one of these conditions, it contains the filter's text. */
 const textual: ReadonlySet<string> = new Set(["cont", "start", "eq", "in"]);
 
-function testToSql(test: Test, columns: ListColumns): Expression {
+function testToSql(test: FieldTest, columns: ListColumns): Expression {
   const column = columns[test.field];
   if (column === undefined) throw new Error(`no column for the field ${test.field}`);
   if ("app" in column) return appTestToSql(test, column);
@@ -222,14 +222,14 @@ function testToSql(test: Test, columns: ListColumns): Expression {
 }
 
 /** Compares a number or time as text, independently of the database's collation. */
-function printedTestToSql({ condition, value }: Test, { text }: PlainColumn): Expression {
+function printedTestToSql({ condition, value }: FieldTest, { text }: PlainColumn): Expression {
   if (typeof value !== "string") return nothing;
   const folded = fold(value);
   if (condition === "cont") return likeContains(text, folded);
   return sql<SqlBool>`substr(${text}, 1, ${sql.lit(Array.from(folded).length)}) = ${folded}`;
 }
 
-function appTestToSql(test: Test, column: AppColumn): Expression {
+function appTestToSql(test: FieldTest, column: AppColumn): Expression {
   const key = sql.ref(column.key);
   // Every app has an identifier, so the field is null only for links without an app.
   if (test.condition === "null" || test.condition === "present") {
@@ -245,7 +245,7 @@ function appTestToSql(test: Test, column: AppColumn): Expression {
     : sql<SqlBool>`${key} in (${found})`;
 }
 
-function appTextToSql(test: Test, { text, otherwise }: AppColumn): Expression {
+function appTextToSql(test: FieldTest, { text, otherwise }: AppColumn): Expression {
   if (otherwise === undefined) return textTestToSql(test, text);
   const isSet = textTestToSql({ ...test, condition: "present", value: true }, text);
   return sql<SqlBool>`
@@ -253,7 +253,7 @@ function appTextToSql(test: Test, { text, otherwise }: AppColumn): Expression {
   `;
 }
 
-function addressTestToSql({ value }: Test, { addressesOf }: AddressColumn): Expression {
+function addressTestToSql({ value }: FieldTest, { addressesOf }: AddressColumn): Expression {
   const addresses = [value].flat().filter((item) => typeof item === "string");
   // Names the project again so that the index on IDs is used: `ownRows` may be without one.
   return sql<SqlBool>`(links.project_id = ${addressesOf} and links.id in (
@@ -262,13 +262,13 @@ function addressTestToSql({ value }: Test, { addressesOf }: AddressColumn): Expr
   ))`;
 }
 
-function textTestToSql(test: Test, column: TextColumn): Expression {
+function textTestToSql(test: FieldTest, column: TextColumn): Expression {
   const inside = test.condition === "cont" ? undefined : findInside(test, column);
   const exact = compareText(test, column);
   return inside === undefined ? exact : sql<SqlBool>`(${inside} and ${exact})`;
 }
 
-function compareText(test: Test, column: TextColumn): Expression {
+function compareText(test: FieldTest, column: TextColumn): Expression {
   const raw = sql.ref(column.column);
   const folded = sql.ref(column.folded);
   const { condition, value } = test;
@@ -287,7 +287,7 @@ function compareText(test: Test, column: TextColumn): Expression {
   return plainTestToSql(test, raw);
 }
 
-function plainTestToSql({ condition, value }: Test, raw: RawBuilder<unknown>): Expression {
+function plainTestToSql({ condition, value }: FieldTest, raw: RawBuilder<unknown>): Expression {
   switch (condition) {
     case "null":
     case "present":

@@ -8,7 +8,7 @@ import {
   noPublicHost,
   resolveHost,
   sendPinned,
-  type Reach,
+  type HostPolicy,
 } from "../network/hosts/pinned-connection.ts";
 import {
   dropBrackets,
@@ -26,7 +26,7 @@ import type { DeliveryTable, WebhookTable } from "../store/tables.ts";
  */
 
 export type SendOptions = {
-  readonly reach: Reach;
+  readonly policy: HostPolicy;
   readonly setAlarm: SetAlarm;
   readonly clock: Pick<Clock, "now">;
 };
@@ -45,18 +45,18 @@ export function createSecret(random: Random): string {
 export async function sendMessage(
   message: WebhookMessage,
   receiver: Pick<WebhookTable, "url" | "secret">,
-  { reach, setAlarm, clock }: SendOptions,
+  { policy, setAlarm, clock }: SendOptions,
   outer: AbortSignal,
 ): Promise<string | null> {
   const { signal, stop } = limitTime(outer, attempt_ms, setAlarm);
   try {
     const url = new URL(receiver.url);
-    const addresses = await findAddresses(url, reach, signal);
+    const addresses = await findAddresses(url, policy, signal);
     const fault = findPublicFault(url, addresses);
     if (fault !== undefined) return fault;
     const headers = writeHeaders(message, receiver.secret, clock.now());
     const request = { url, method: "POST", headers, body: message.body };
-    const response = await sendPinned(request, addresses, reach, signal);
+    const response = await sendPinned(request, addresses, policy, signal);
     // Only the status is needed, so the body is not read.
     response.on("error", () => undefined).destroy();
     const { statusCode = 0 } = response;
@@ -87,7 +87,7 @@ function writeHeaders({ event_id: id, body }: WebhookMessage, secret: string, no
   };
 }
 
-export function reachReceivers(networks: readonly Network[]): Reach {
+export function allowReceivers(networks: readonly Network[]): HostPolicy {
   const isAllowed = matchNetworks(networks);
   const isPublic = (text: string) => {
     const address = normalizeAddress(text);
@@ -109,7 +109,7 @@ export function findUrlFault(url: string, networks: readonly Network[]): string 
   const addresses = listKnownAddresses(hostname);
   // A host name may have an IP address in a network that the operator allows.
   if (addresses.length === 0 && networks.length > 0) return undefined;
-  if (addresses.length === 0 || addresses.some(reachReceivers(networks).isPublic)) {
+  if (addresses.length === 0 || addresses.some(allowReceivers(networks).isPublic)) {
     return findPublicFault(parsed, addresses);
   }
   return `points to ${hostname}, which is not on the public internet. ${nameNetwork}`;

@@ -45,7 +45,7 @@ function fetchFile(
 ) {
   const { authorities = [secureExample.cert], at = port, ...more } = given;
   const fetch = createFetchFile({
-    reach: {
+    policy: {
       resolve: () => {
         const [next = [], ...later] = addresses;
         if (later.length > 0) addresses = later;
@@ -120,7 +120,7 @@ describe("fetchFile", () => {
 
   test("times out for a host name that never resolves", async () => {
     const fetch = createFetchFile({
-      reach: { resolve: () => new Promise(() => {}), isPublic: () => true },
+      policy: { resolve: () => new Promise(() => {}), isPublic: () => true },
       setAlarm: (_, ring) => {
         queueMicrotask(ring);
         return () => {};
@@ -183,7 +183,7 @@ test.each([
   ["PATH_LENGTH_EXCEEDED", { kind: "untrusted", code: "PATH_LENGTH_EXCEEDED" }],
 ])("fetchFile classifies the error %s", async (code, outcome) => {
   const fetch = createFetchFile({
-    reach: {
+    policy: {
       resolve: () => Promise.resolve([publicPlace]),
       // Replaces the network, which cannot be made to fail in all these ways.
       isPublic: () => {

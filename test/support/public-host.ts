@@ -73,7 +73,7 @@ export async function openPublicHost({ world }: { readonly world: World }): Prom
   });
   const { port, [Symbol.asyncDispose]: close } = await openServer(server);
   const fetchHere = createFetchFile({
-    reach: {
+    policy: {
       resolve: (name) => Promise.resolve(name === publicName ? ["127.0.0.1"] : []),
       isPublic: (address) => address === "127.0.0.1",
       authorities: [secureExample.cert],

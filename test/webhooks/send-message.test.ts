@@ -1,8 +1,8 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { createSecureContext, createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Reach } from "../../src/network/hosts/pinned-connection.ts";
-import { createSecret, reachReceivers, sendMessage } from "../../src/webhooks/send-message.ts";
+import type { HostPolicy } from "../../src/network/hosts/pinned-connection.ts";
+import { createSecret, allowReceivers, sendMessage } from "../../src/webhooks/send-message.ts";
 import { otherExample, secureExample } from "../support/certificates.ts";
 import { openServer } from "../support/ports.ts";
 import { loopback } from "./webhook-world.ts";
@@ -12,14 +12,14 @@ import { loopback } from "./webhook-world.ts";
 const publicPlace = "127.0.0.1";
 const unread = "the response could not be read";
 
-const loopbackOnly: Reach = {
+const loopbackOnly: HostPolicy = {
   resolve: () => Promise.resolve([publicPlace]),
   isPublic: (address) => address === publicPlace,
 };
 
-function send(url: string, reach: Reach = loopbackOnly) {
+function send(url: string, policy: HostPolicy = loopbackOnly) {
   const secret = createSecret({ bytes: (count) => new Uint8Array(count) });
-  const sending = { reach, setAlarm: () => () => {}, clock: { now: () => 0 } };
+  const sending = { policy, setAlarm: () => () => {}, clock: { now: () => 0 } };
   const { signal } = new AbortController();
   return sendMessage({ event_id: "evt_1", body: "{}" }, { url, secret }, sending, signal);
 }
@@ -51,12 +51,12 @@ async function sendByTls({
   const port = await listen(server, "0.0.0.0");
   const looks = [[publicPlace], ["127.0.0.2"]];
   const resolve = () => Promise.resolve(looks.shift() ?? []);
-  const reach = { ...loopbackOnly, resolve, authorities };
-  const fault = await send(`https://secure.example:${port}/a`, reach);
+  const policy = { ...loopbackOnly, resolve, authorities };
+  const fault = await send(`https://secure.example:${port}/a`, policy);
   return { fault, names, places, requests };
 }
 
-async function sendTo(answer: (socket: Socket) => void, reach?: Reach, scheme = "http") {
+async function sendTo(answer: (socket: Socket) => void, policy?: HostPolicy, scheme = "http") {
   let ended: Promise<unknown> = Promise.resolve();
   const server = createServer((socket) => {
     ended = new Promise((resolve) => socket.on("close", resolve));
@@ -64,7 +64,7 @@ async function sendTo(answer: (socket: Socket) => void, reach?: Reach, scheme = 
     socket.once("data", () => answer(socket));
   });
   const port = await listen(server, publicPlace);
-  const fault = await send(`${scheme}://a.example:${port}/`, reach);
+  const fault = await send(`${scheme}://a.example:${port}/`, policy);
   await ended;
   return fault;
 }
@@ -153,8 +153,8 @@ test("a receiver's redirect is not followed and is reported as a failure", async
   expect(fault).toBe("status 307: redirects are not followed");
 });
 
-const reachBy = (addresses: readonly string[], networks = loopback): Reach => {
-  return { ...reachReceivers(networks), resolve: () => Promise.resolve(addresses) };
+const allow = (addresses: readonly string[], networks = loopback): HostPolicy => {
+  return { ...allowReceivers(networks), resolve: () => Promise.resolve(addresses) };
 };
 
 describe("a webhook message", () => {
@@ -165,20 +165,20 @@ describe("a webhook message", () => {
     [["::ffff:169.254.169.254"], loopback],
     [[], loopback],
   ])("is not sent to private networks that are not allowed: %j", async (addresses, networks) => {
-    const fault = await send("http://receiver.example/", reachBy(addresses, networks));
+    const fault = await send("http://receiver.example/", allow(addresses, networks));
     expect(fault).toBe("the host has no public address");
   });
 
   test("is sent to the next IP address if no server listens on the first one", async () => {
-    const reach = reachBy(["127.0.0.2", publicPlace], [{ address: "127.0.0.0", prefix: 8 }]);
+    const policy = allow(["127.0.0.2", publicPlace], [{ address: "127.0.0.0", prefix: 8 }]);
     const answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
-    expect(await sendTo((socket) => socket.end(answer), reach)).toBeNull();
+    expect(await sendTo((socket) => socket.end(answer), policy)).toBeNull();
   });
 
   test.each([[["93.184.216.34"]], [["127.0.0.1", "93.184.216.34"]]])(
     "is not sent over plain HTTP to a receiver with a public IP address: %j",
     async (addresses) => {
-      const fault = await send("http://receiver.example/", reachBy(addresses));
+      const fault = await send("http://receiver.example/", allow(addresses));
       expect(fault).toContain("must be an https address");
     },
   );

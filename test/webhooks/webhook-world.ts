@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { makeWebhook } from "../../src/admin/webhooks.ts";
 import { webhookEvents, type WebhookEvent } from "../../src/contract/webhook-events.ts";
-import type { Reach } from "../../src/network/hosts/pinned-connection.ts";
+import type { HostPolicy } from "../../src/network/hosts/pinned-connection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { listWebhooks, type Webhook, type WebhookKey } from "../../src/store/webhooks.ts";
 import { createDeliverer } from "../../src/webhooks/deliverer.ts";
-import { reachReceivers } from "../../src/webhooks/send-message.ts";
+import { allowReceivers } from "../../src/webhooks/send-message.ts";
 import { openForAll, openForEach } from "../support/open-for.ts";
 import { startReceiver, take, type Answer, type TestReceiver } from "../support/receiver.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -54,7 +54,7 @@ export async function addWebhook(
 
 export function deliverIn(
   world: Pick<World, "store" | "clock" | "setAlarm">,
-  { reach = reachReceivers(loopback), store = world.store, collect = nothing }: Given = {},
+  { policy = allowReceivers(loopback), store = world.store, collect = nothing }: Given = {},
 ) {
   const { clock, setAlarm } = world;
   const errors: unknown[] = [];
@@ -62,7 +62,7 @@ export function deliverIn(
     store,
     clock,
     setAlarm,
-    reach,
+    policy,
     collect,
     report: (error) => errors.push(error),
   });
@@ -70,7 +70,7 @@ export function deliverIn(
 }
 
 type Given = {
-  readonly reach?: Reach;
+  readonly policy?: HostPolicy;
   readonly store?: Store;
   readonly collect?: () => Promise<void>;
 };

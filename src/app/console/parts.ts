@@ -6,7 +6,7 @@ import type { RequireApproval } from "../../mcp/approval/require-approval.ts";
 import type { Toolbox } from "../../mcp/tools/toolbox.ts";
 import { readApiKey } from "../data/secrets.ts";
 import type { Addresses } from "../http/addresses.ts";
-import type { ServedBy } from "../http/watch-proxies.ts";
+import type { ListenerDescription } from "../http/watch-proxies.ts";
 import type { Assistant, Caller } from "../process/assistant.ts";
 import type { Deployment } from "../process/deployment.ts";
 
@@ -21,7 +21,7 @@ export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
   /** Authenticates a secret in the same way as MCP. Returns undefined for an unknown secret. */
   readonly identify: (secret: string) => Promise<Caller | undefined>;
   readonly hostnames: readonly string[];
-  readonly readServedBy: () => ServedBy;
+  readonly describeListener: () => ListenerDescription;
   readonly addresses: Pick<Addresses, "url"> & { readonly mcp: string | undefined };
   /** The command that opens the console, as the user types it. */
   readonly consoleCommand: string;

@@ -53,14 +53,14 @@ async function describeStore({ deployment, config }: AccountContext) {
 
 /** Runs the checks of `waypost doctor` that are possible in a running process. */
 async function listFindings(context: AccountContext): Promise<readonly Finding[]> {
-  const { config, readServedBy } = context;
+  const { config, describeListener } = context;
   const store = context.deployment.own?.store;
   const findings: Finding[] = [];
   const note = (finding: Finding) => void findings.push(finding);
   for (const said of listSettingNotes(config)) note({ about: "configuration", said });
   await noteCountries(config, note);
   if (store !== undefined) await noteStore(store, config, clock.now(), note);
-  await noteProxies({ config, store, listener: readServedBy() }, note);
+  await noteProxies({ config, store, listener: describeListener() }, note);
   return findings;
 }
 

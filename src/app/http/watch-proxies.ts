@@ -15,7 +15,7 @@ export type ProxyWatch = {
 };
 
 /** How the serving process describes itself and the proxies in front of it. */
-export type ServedBy = {
+export type ListenerDescription = {
   /** A stdio process releases its port when `serve` asks for it. */
   readonly kind: "serve" | "stdio";
   /** Whether a request came to `serve` through an untrusted proxy within the last day. */

@@ -14,7 +14,7 @@ import { findReachableHost, hasLocalLinks } from "../http/addresses.ts";
 import type { AnswerProcess, HttpServer } from "../http/http-server.ts";
 import { listenOnBoth, type ListenPlace } from "../http/listen-on-both.ts";
 import { respondJson } from "../http/respond-json.ts";
-import type { ServedBy } from "../http/watch-proxies.ts";
+import type { ListenerDescription } from "../http/watch-proxies.ts";
 import { clock, random } from "../process/embedded.ts";
 
 /**
@@ -25,7 +25,7 @@ import { clock, random } from "../process/embedded.ts";
 const purposes = ["ask", "leave"] as const;
 type Purpose = (typeof purposes)[number];
 
-export type Statement = Listening & ServedBy;
+export type Statement = Listening & ListenerDescription;
 
 /** The current URLs of a data folder's links and pages, whichever process serves them. */
 export type Listening = {

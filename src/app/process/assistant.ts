@@ -3,7 +3,7 @@ import type { FindOwner } from "../../bulk/apply/job-runner.ts";
 import { createBulk, type Bulk } from "../../bulk/bulk.ts";
 import { UsageFault, type Config } from "../../config.ts";
 import type { KnownKey } from "../../contract/access.ts";
-import type { Via } from "../../contract/api-message.ts";
+import type { RequestSource } from "../../contract/api-message.ts";
 import { messages } from "../../contract/messages.ts";
 import type { WatchCall } from "../../contract/watch.ts";
 import {
@@ -34,7 +34,7 @@ import {
   type Decisions,
 } from "../../mcp/approval/require-approval.ts";
 import { createClientMemory } from "../../mcp/protocol/hidden-questions.ts";
-import { createServer, type OnCall } from "../../mcp/protocol/server.ts";
+import { createServer, type CallListener } from "../../mcp/protocol/server.ts";
 import { once } from "../../contract/waiting.ts";
 import { summarizePlan } from "../../mcp/tools/bulk/summarize-plan.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../../mcp/tools/toolbox.ts";
@@ -57,7 +57,7 @@ import { readTimeZone } from "./time-zone.ts";
 export type Caller = {
   readonly key: string | undefined;
   readonly known: KnownKey;
-  readonly via?: Via | undefined;
+  readonly via?: RequestSource | undefined;
 };
 
 /** The parts that MCP over stdio and MCP over HTTP share, such as tools and approvals. */
@@ -65,7 +65,7 @@ export type Assistant = {
   readonly createKeyContext: (caller: Caller, listeners: VisibleListeners) => KeyContext;
   readonly createServer: (
     keyContext: KeyContext,
-    onCall?: OnCall,
+    onCall?: CallListener,
   ) => ReturnType<typeof createServer>;
   readonly createFastCalls: (keyContext: KeyContext) => FastCalls;
   readonly openPages: (

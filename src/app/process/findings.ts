@@ -14,7 +14,7 @@ import { findFix } from "../../webhooks/send-message.ts";
 import { findClockFault } from "./watch-clock.ts";
 import { findRecordFault, writeDomainRecord } from "./domain-record.ts";
 import { readTimeZone } from "./time-zone.ts";
-import type { ServedBy } from "../http/watch-proxies.ts";
+import type { ListenerDescription } from "../http/watch-proxies.ts";
 
 /**
  * A line of `waypost doctor`: what was checked, and whether it is a fault, a warning or plain
@@ -108,7 +108,7 @@ type InspectionInput = {
   /** Undefined for a remote server, and before the first start. */
   readonly store: Pick<Store, "db"> | undefined;
   /** The process that serves the data folder, if there is one. */
-  readonly listener: ServedBy | undefined;
+  readonly listener: ListenerDescription | undefined;
 };
 
 /** Warns of a proxy in front of Waypost that is missing from the settings. */

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { createClient, type Client } from "../../client/client.ts";
 import { createBudgetLedger, type BudgetLedger } from "../../client/rate-limit.ts";
-import type { Via } from "../../contract/api-message.ts";
+import type { RequestSource } from "../../contract/api-message.ts";
 import { budgets, readSpan } from "../../contract/limits.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { printKey } from "../../mcp/access/key-context.ts";
@@ -13,7 +13,7 @@ import { clock, random, setAlarm } from "./embedded.ts";
 
 type ClientParts = {
   readonly key: string | undefined;
-  readonly via?: Via | undefined;
+  readonly via?: RequestSource | undefined;
   /** Ends calls that have no abort signal of their own. */
   readonly life: AbortSignal;
   readonly openState: () => Promise<State>;

@@ -5,7 +5,7 @@ import type { Store } from "../../store/store.ts";
 import type { Db } from "../../store/tables.ts";
 import { queueEvents } from "../../store/webhooks.ts";
 import { createDeliverer, type Deliverer } from "../../webhooks/deliverer.ts";
-import { reachReceivers } from "../../webhooks/send-message.ts";
+import { allowReceivers } from "../../webhooks/send-message.ts";
 import { clock, setAlarm } from "./embedded.ts";
 import type { LazyState } from "./lazy-state.ts";
 
@@ -18,9 +18,9 @@ type DelivererParts = {
 };
 
 export function openDeliverer(store: Store, { config, state, report }: DelivererParts): Deliverer {
-  const reach = reachReceivers(config.webhook_private);
+  const policy = allowReceivers(config.webhook_private);
   const collect = createForwarder(store, state);
-  return createDeliverer({ store, clock, setAlarm, reach, collect, report });
+  return createDeliverer({ store, clock, setAlarm, policy, collect, report });
 }
 
 /**

@@ -10,7 +10,7 @@ export type Screen = {
 };
 
 /** `ended` counts the finished rows, whether they succeeded or failed. */
-type Progress = { readonly ended: number; readonly total: number };
+type JobProgress = { readonly ended: number; readonly total: number };
 
 /** Without a terminal, a line is printed after this much time or this share of the rows. */
 const lineEvery_ms = 10_000;
@@ -19,14 +19,14 @@ const [narrowest, widest] = [10, 30];
 
 export function createProgress(
   screen: Screen,
-  { ended: before }: Progress,
+  { ended: before }: JobProgress,
   { monotonic }: Pick<Clock, "monotonic">,
 ) {
   const startedAt = monotonic();
   let last = { at: startedAt, ended: before, length: 0 };
   const isDrawn = screen.isTTY === true;
   return {
-    show: ({ ended, total }: Progress) => {
+    show: ({ ended, total }: JobProgress) => {
       const at = monotonic();
       const isDue = at - last.at >= lineEvery_ms || ended - last.ended >= total * lineEvery;
       if (!isDrawn && !isDue) return;
@@ -46,7 +46,7 @@ export function createProgress(
   };
 }
 
-export function sumUp({ done, rejected, unknown, left }: JobCounts): Progress {
+export function sumUp({ done, rejected, unknown, left }: JobCounts): JobProgress {
   const ended = done + rejected + unknown;
   return { ended, total: ended + left };
 }

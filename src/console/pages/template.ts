@@ -60,18 +60,18 @@ async function submit(visit: Visit, form: Form): Promise<Reply> {
 
 const title = "Page template";
 
-type Refusal = {
+type RejectedSave = {
   readonly failure: CallError;
   /** The hash of the current draft, which the next save may overwrite. */
   readonly was?: string;
 };
 
-async function show(visit: Visit, form = visit.kept, refusal?: Refusal): Promise<Reply> {
+async function show(visit: Visit, form = visit.kept, rejected?: RejectedSave): Promise<Reply> {
   const { account } = visit;
   const links = await listLinks(account);
   const view = chooseLink(readView(visit.url, form), links);
   const typed = readTyped(form);
-  const was = refusal?.was ?? form?.read("was") ?? "";
+  const was = rejected?.was ?? form?.read("was") ?? "";
   const source = typed === undefined ? await findSource(visit) : { was };
   if ("failure" in source) {
     return { kind: "page", title, fault: source.failure.message, body: "", status: 200 };
@@ -86,7 +86,7 @@ async function show(visit: Visit, form = visit.kept, refusal?: Refusal): Promise
     was: source.was,
     isTyped: typed !== undefined,
     drawn,
-    failure: refusal?.failure,
+    failure: rejected?.failure,
     isKnown: form?.has("known") === true,
   });
   return {
@@ -102,7 +102,7 @@ async function show(visit: Visit, form = visit.kept, refusal?: Refusal): Promise
         ${renderVersions(visit, versions?.versions ?? [])}
       </div>`,
     hasFrames: true,
-    ...(refusal && { status: 422 }),
+    ...(rejected && { status: 422 }),
   };
 }
 

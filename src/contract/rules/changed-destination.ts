@@ -50,12 +50,12 @@ export function movesPath(before: JsonObject | undefined, { path }: LinkFields):
   return normalizeForSearch(path ?? "") !== before?.["path"];
 }
 
-type AppChange = NonNullable<LinkFields["ios_app"] | LinkFields["android_app"]> | null;
+type AppChoice = NonNullable<LinkFields["ios_app"] | LinkFields["android_app"]> | null;
 
 /** `hasDestination`: whether the link had a `url` or a fallback URL for the platform. */
 function movesApp(
   { id, hasDestination }: { readonly id: unknown; readonly hasDestination: boolean },
-  choice: AppChange,
+  choice: AppChoice,
 ): boolean {
   if (!isBlank(id)) return normalizeId(choice?.id ?? "") !== normalizeId(String(id));
   return hasDestination && Object.values(choice ?? {}).some((value) => !isBlank(value));

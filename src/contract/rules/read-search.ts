@@ -1,4 +1,4 @@
-import type { FilterCondition, FieldKind, Filter, FilterFields, Test } from "../filters.ts";
+import type { FilterCondition, FieldKind, Filter, FilterFields, FieldTest } from "../filters.ts";
 import { paging } from "../limits.ts";
 import { isStorable } from "../text.ts";
 import { decodeForSearch, dropEndSlashes } from "./link-path.ts";
@@ -43,7 +43,7 @@ function splitWords(text: string): readonly string[] {
   return text.split(/\s+/u).filter((word) => word !== "");
 }
 
-function findWord(word: string): readonly Test[] {
+function findWord(word: string): readonly FieldTest[] {
   // Paths are stored decoded, so "/caf%C3%A9" must find "café".
   const path = decodeForSearch(word) || word;
   return Object.entries(searchFields).map(([field, kind]) =>
@@ -52,7 +52,7 @@ function findWord(word: string): readonly Test[] {
 }
 
 /** Finds the link at this URL, and the links that redirect to this URL. */
-function findAddress(word: string, paths: readonly string[]): readonly Test[] {
+function findAddress(word: string, paths: readonly string[]): readonly FieldTest[] {
   return [makeTest(addressField, "path", "in", paths), makeTest("url", "text", "cont", word)];
 }
 
@@ -61,7 +61,7 @@ function makeTest(
   kind: FieldKind,
   condition: FilterCondition,
   value: string | readonly string[],
-): Test {
+): FieldTest {
   return { field, kind, condition, value };
 }
 

@@ -4,7 +4,7 @@ import { showAddress } from "../../text/show-address.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 import { writeLabel } from "../../text/write-label.ts";
 import { signs, writeFactName, writeLine, writePlace } from "./question-text.ts";
-import type { Fact, Frames, Line, Question } from "./question.ts";
+import type { Fact, Frames, ChangedLine, Question } from "./question.ts";
 import { writeAgo } from "./write-asking.ts";
 
 /** Renders a question as HTML, for the approval page and the console. */
@@ -119,7 +119,7 @@ export function renderWarnings(warnings: readonly string[]): string {
 }
 
 /** Marks the changed words if as many lines were added as removed. */
-function renderLines(lines: readonly Line[]): string {
+function renderLines(lines: readonly ChangedLine[]): string {
   const removed = lines.filter(({ kind }) => kind === "removed");
   const added = lines.filter(({ kind }) => kind === "added");
   const isPaired = removed.length === added.length;
@@ -131,7 +131,7 @@ function renderLines(lines: readonly Line[]): string {
   return `<div class="lines">${rendered.join("")}</div>`;
 }
 
-function renderLine(line: Line, other: Line | undefined): string {
+function renderLine(line: ChangedLine, other: ChangedLine | undefined): string {
   const isAdded = line.kind === "added";
   const mark = isAdded ? "ins" : "del";
   // Compares the lines without their `+` or `−` sign.

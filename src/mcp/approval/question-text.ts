@@ -3,7 +3,7 @@ import { isBlank } from "../../contract/text.ts";
 import { countLines, type DiffLine, type Hunk } from "../../text/differences.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { writeLabel, writeWords } from "../../text/write-label.ts";
-import type { Fact, Line, Question } from "./question.ts";
+import type { Fact, ChangedLine, Question } from "./question.ts";
 
 /** Renders a question as text, for clients' forms and for results that assistants read. */
 
@@ -89,7 +89,7 @@ function writeHunk({ lines }: Hunk): readonly string[] {
 }
 
 /** Quotes the line, so that untrusted text cannot pass as text from Waypost. */
-export function writeLine({ kind, text }: Line | DiffLine): string {
+export function writeLine({ kind, text }: ChangedLine | DiffLine): string {
   return `${signs[kind]} ${quote(text, text.length)}`;
 }
 

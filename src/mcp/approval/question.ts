@@ -78,13 +78,13 @@ export type Fact = {
   | { readonly kind: "change"; readonly from?: string | undefined; readonly to: string }
   /** The exact URL that visitors are redirected to. */
   | { readonly kind: "address"; readonly address: string }
-  | { readonly kind: "lines"; readonly lines: readonly Line[] }
+  | { readonly kind: "lines"; readonly lines: readonly ChangedLine[] }
   /** Changes in a text, with the lines around them. The approval page shows them collapsed. */
   | { readonly kind: "diff"; readonly hunks: readonly Hunk[] }
   | { readonly kind: "list"; readonly items: readonly string[] }
 );
 
-export type Line = { readonly kind: "added" | "removed"; readonly text: string };
+export type ChangedLine = { readonly kind: "added" | "removed"; readonly text: string };
 
 /** The requesting client and key, as shown to the user. */
 export type Asker = {

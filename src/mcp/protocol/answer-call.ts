@@ -12,7 +12,7 @@ import { noPerson, PendingQuestion, type Person } from "../approval/require-appr
 import { canTakeTasks, type JobTask } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/run-template.ts";
-import type { Progress, Tool } from "../tools/tool.ts";
+import type { CallProgress, Tool } from "../tools/tool.ts";
 import { openDialogue } from "./ask-person.ts";
 import { nameClient, type CallingClient } from "./calling-client.ts";
 import type { ServerOptions } from "./server-options.ts";
@@ -75,7 +75,7 @@ async function runAsking(
   }
 }
 
-type TellProgress = (progress: Progress) => void;
+type TellProgress = (progress: CallProgress) => void;
 
 async function run(
   { caller: { capabilities, isModern }, context: _context, ...call }: ClientCall,
@@ -98,7 +98,7 @@ async function run(
 }
 
 /** The remaining time is unknown, so the reported progress grows only slightly with each second. */
-function describeWaiting(seconds: number): Progress {
+function describeWaiting(seconds: number): CallProgress {
   const message = "Waiting for an answer on the approval page";
   return { progress: seconds / 1000, message };
 }

@@ -46,9 +46,9 @@ function describeTimes(zone: TimeZone, { now }: Clock): string {
   return `All times are UTC, including in filters. ${here}`;
 }
 
-export type OnCall = (server: Server, context: ServerContext) => void;
+export type CallListener = (server: Server, context: ServerContext) => void;
 
-export function createServer(options: ServerOptions, onCall?: OnCall): Server {
+export function createServer(options: ServerOptions, onCall?: CallListener): Server {
   const { toolbox, keyContext, version } = options;
   const { timeZone } = keyContext;
   const appliesPlans = toolbox.find("apply_plan") !== undefined;

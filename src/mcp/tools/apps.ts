@@ -144,34 +144,34 @@ export async function readAppName(member: AppMember, id: unknown, call: AppCall)
   return nameApp(id, findApp(await listForNames(member, call), id));
 }
 
-type LinkApp = {
+type AppChange = {
   /** Undefined if the link will use no app, or if the key may not read the app. */
   readonly after: JsonObject | undefined;
   readonly after_id: string | null;
   readonly change: { readonly from?: string; readonly to: string };
 };
-export type LinkApps = Readonly<Partial<Record<AppMember, LinkApp>>>;
+export type AppChanges = Readonly<Partial<Record<AppMember, AppChange>>>;
 
-export async function readLinkApps(
+export async function readAppChanges(
   record: JsonObject,
   changes: JsonObject,
   call: AppCall,
-): Promise<LinkApps> {
-  const linkApps: Partial<Record<AppMember, LinkApp>> = {};
+): Promise<AppChanges> {
+  const apps: Partial<Record<AppMember, AppChange>> = {};
   for (const member of appMembers) {
     const isInvolved = typeof record[`${member}_id`] === "string" || Object.hasOwn(changes, member);
     if (!isInvolved) continue;
-    linkApps[member] = describeLinkApp(member, record, changes, await listForNames(member, call));
+    apps[member] = describeAppChange(member, record, changes, await listForNames(member, call));
   }
-  return linkApps;
+  return apps;
 }
 
-function describeLinkApp(
+function describeAppChange(
   member: AppMember,
   record: JsonObject,
   changes: JsonObject,
   apps: readonly ProjectApp[],
-): LinkApp {
+): AppChange {
   const id = record[`${member}_id`];
   const before_id = typeof id === "string" ? id : null;
   const before = before_id === null ? undefined : findApp(apps, before_id);

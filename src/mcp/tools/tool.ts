@@ -63,7 +63,7 @@ export type ResultExtras = {
   readonly views: JsonObject[];
 };
 
-export type Progress = {
+export type CallProgress = {
   readonly progress: number;
   readonly total?: number;
   readonly message: string;
@@ -106,7 +106,7 @@ export type ToolCall = {
   readonly problems: CallProblem[];
   readonly extras: ResultExtras;
   readonly showsViews: boolean;
-  readonly tellProgress: (progress: Progress) => unknown;
+  readonly tellProgress: (progress: CallProgress) => unknown;
   /**
    * Returns a task to the client while the job continues. Undefined if the client does not support
    * tasks.

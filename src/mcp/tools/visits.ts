@@ -14,7 +14,7 @@ import { readExplainedLink, findLinkProblems } from "../../visit/find-link-probl
 import type { Fact } from "../approval/question.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import type { KnownApps } from "../results/present-body.ts";
-import type { LinkApps } from "./apps.ts";
+import type { AppChanges } from "./apps.ts";
 
 /** Describes what visitors of a link see, before and after the link is written. */
 
@@ -37,7 +37,7 @@ export function readVisitOptions(
 export function listVisits(
   record: JsonObject,
   changes: JsonObject,
-  apps: LinkApps,
+  apps: AppChanges,
   known: KnownKey,
 ): readonly Fact[] {
   const { ios_app: _ios, android_app: _android, ...fields } = changes;

@@ -2,7 +2,7 @@ import { createMcpHandler, type McpHttpHandler, type Server } from "@modelcontex
 import type { KnownKey } from "../../contract/access.ts";
 import { printKey, type KeyContext, type VisibleListeners } from "../access/key-context.ts";
 import { watchVisible, type Toolbox } from "../tools/toolbox.ts";
-import type { OnCall } from "../protocol/server.ts";
+import type { CallListener } from "../protocol/server.ts";
 import type { CallLimits } from "./call-limits.ts";
 import type { FastCalls } from "./fast-path/fast-calls.ts";
 import { refuseStopping } from "./refusals.ts";
@@ -26,7 +26,7 @@ export type KeyConnections = SessionOwner & {
 export type ConnectionOptions = {
   readonly toolbox: Toolbox;
   readonly createKeyContext: (caller: IdentifiedCaller, listeners: VisibleListeners) => KeyContext;
-  readonly createServer: (keyContext: KeyContext, onCall?: OnCall) => Server;
+  readonly createServer: (keyContext: KeyContext, onCall?: CallListener) => Server;
   readonly createFastCalls: (keyContext: KeyContext) => FastCalls;
   readonly onError: (error: unknown) => void;
 };

@@ -9,7 +9,7 @@ import {
   limitTime,
   readErrorCode,
   sendPinned,
-  type Reach,
+  type HostPolicy,
 } from "./pinned-connection.ts";
 
 /**
@@ -58,7 +58,7 @@ export type PublicFiles = {
 };
 
 type FetchOptions = {
-  readonly reach: Reach;
+  readonly policy: HostPolicy;
   readonly setAlarm: SetAlarm;
   /** The port of a test server. The default is 443. */
   readonly port?: number;
@@ -67,15 +67,15 @@ type FetchOptions = {
 /** The time limit for DNS lookup, connection and content together. */
 const most_ms = 10_000;
 
-export function createFetchFile({ reach, setAlarm, port = 443 }: FetchOptions): FetchFile {
+export function createFetchFile({ policy, setAlarm, port = 443 }: FetchOptions): FetchFile {
   return async ({ hostname, path, agent, most_bytes }, signal) => {
     const { signal: ending, stop, isOver } = limitTime(signal, most_ms, setAlarm);
     let response: IncomingMessage | undefined;
     try {
-      const addresses = await findAddresses({ hostname }, reach, ending);
+      const addresses = await findAddresses({ hostname }, policy, ending);
       const url = new URL(path, `https://${hostname}:${port}`);
       const headers = { "user-agent": agent, accept: "*/*", "accept-encoding": "identity" };
-      response = await sendPinned({ url, headers }, addresses, reach, ending);
+      response = await sendPinned({ url, headers }, addresses, policy, ending);
       const certifiedUntil = readCertificateEnd(response);
       const body = await readBeginning(response, most_bytes);
       const { statusCode: status = 0 } = response;

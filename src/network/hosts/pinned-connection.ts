@@ -11,7 +11,7 @@ import type { SetAlarm } from "../../contract/clock.ts";
  */
 
 /** How host names are resolved, and which IP addresses are allowed. */
-export type Reach = {
+export type HostPolicy = {
   readonly resolve: (hostname: string) => Promise<readonly string[]>;
   /** Whether connections to an IP address are allowed. Usually only public addresses are. */
   readonly isPublic: (address: string) => boolean;
@@ -34,7 +34,7 @@ const mostHeaders_bytes = 16 * 1024;
  */
 export async function findAddresses(
   { hostname }: Pick<URL, "hostname">,
-  { resolve, isPublic }: Reach,
+  { resolve, isPublic }: HostPolicy,
   signal: AbortSignal,
 ): Promise<readonly [string, ...string[]]> {
   const literal = /^\[(.*)\]$/.exec(hostname)?.[1] ?? hostname;
@@ -69,7 +69,7 @@ type PinnedRequest = {
 export function sendPinned(
   { url, body, ...options }: PinnedRequest,
   addresses: readonly string[],
-  { authorities }: Pick<Reach, "authorities">,
+  { authorities }: Pick<HostPolicy, "authorities">,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const send = url.protocol === "http:" ? request : requestOverTls;

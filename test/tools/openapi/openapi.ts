@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
-import { apiPrefix, served, type Served } from "../../../src/contract/index.ts";
+import { apiPrefix, served, type ServedEndpoints } from "../../../src/contract/index.ts";
 import type { JsonObject } from "../../../src/contract/json.ts";
 import { limits } from "../../../src/contract/limits.ts";
 import { errorResponses, errorSchemas } from "./errors.ts";
@@ -50,7 +50,7 @@ type Tag = { readonly name: string; readonly description: string };
 
 const linksTag: Tag = { name: "Links", description: "The project's dynamic links." };
 
-const tags: Readonly<Record<keyof Served, Tag>> = {
+const tags: Readonly<Record<keyof ServedEndpoints, Tag>> = {
   links: linksTag,
   browserPaths: linksTag,
   shortLinks: { name: "Short links", description: "Short paths of links and addresses." },
@@ -73,7 +73,7 @@ function describePaths(schemas: Schemas): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const [group, { name }] of Object.entries(tags)) {
     // The tags have the keys of the contract.
-    for (const endpoint of Object.values<Endpoint>(served[group as keyof Served])) {
+    for (const endpoint of Object.values<Endpoint>(served[group as keyof ServedEndpoints])) {
       const path = writePath(endpoint);
       paths[path] = { ...paths[path], ...describeOperations(endpoint, name, schemas) };
     }

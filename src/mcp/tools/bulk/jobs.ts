@@ -10,7 +10,7 @@ import { showHiddenIn } from "../../../text/show-hidden.ts";
 import { refuseForeign } from "../../access/limit-destinations.ts";
 import { describeTask } from "../../results/job-task.ts";
 import { explainEnd, ToolFailure } from "../../results/tool-failure.ts";
-import { makeTool, type ToolCall, type Progress, type Tool } from "../tool.ts";
+import { makeTool, type ToolCall, type CallProgress, type Tool } from "../tool.ts";
 import { readWriting, refuseMissing, requireActs, requireJob } from "./bulk-tool.ts";
 import { previewPlan } from "./preview-plan.ts";
 import { summarizePlan, type PlanSummary } from "./summarize-plan.ts";
@@ -131,7 +131,7 @@ async function watch(job: Job, call: ToolCall, waited_ms: number): Promise<JsonO
 }
 
 /** Describes a job's progress, and its speed since the call began. */
-function describeProgress(first: Job, now: Job): Progress {
+function describeProgress(first: Job, now: Job): CallProgress {
   const { left } = now.counts;
   const progress = now.counts.done + now.counts.rejected + now.counts.unknown;
   const seconds = (now.updated_at - first.updated_at) / 1000;

@@ -11,7 +11,7 @@ import { describeAndroidEntry, describeIosEntry } from "../../../visit/associati
 import type { Fact, Question } from "../../approval/question.ts";
 import { writeValue } from "../../approval/question-text.ts";
 import { readIfPossible } from "../../results/tool-failure.ts";
-import { readLinkApps, type LinkApps, type NewApp } from "../apps.ts";
+import { readAppChanges, type AppChanges, type NewApp } from "../apps.ts";
 import type { ToolCall } from "../tool.ts";
 import { listVisits } from "../visits.ts";
 import { readAffected, type Act } from "./act.ts";
@@ -110,9 +110,9 @@ async function previewWrite(act: ActSubject, call: PreviewCall): Promise<Questio
   const record = before ?? {};
   const isNew = before === null;
   const isLink = kind.name === "link";
-  const apps = isLink ? await readLinkApps(record, changes, call) : {};
+  const apps = isLink ? await readAppChanges(record, changes, call) : {};
   const changed = Object.entries(changes).map(([name, value]) =>
-    describeChange(before, name, value, apps),
+    writeChange(before, name, value, apps),
   );
   const rest = isNew ? [] : describe(act, call);
   const kept = rest.filter(({ name }) => !Object.hasOwn(changes, name));
@@ -151,7 +151,7 @@ function writeHeadline(act: ActSubject): Pick<Question, "title" | "button"> {
   return { title: `Change ${named}`, button: `Change ${label}` };
 }
 
-function describeChange(before: Act["before"], name: string, value: unknown, apps: LinkApps): Fact {
+function writeChange(before: Act["before"], name: string, value: unknown, apps: AppChanges): Fact {
   const app = name === "ios_app" || name === "android_app" ? apps[name] : undefined;
   if (before === null) {
     return app === undefined ? describeValue(name, value) : { name, text: app.change.to };
