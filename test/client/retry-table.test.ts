@@ -8,7 +8,7 @@ import { openForEach } from "../support/open-for.ts";
 
 /** Each row of the retry table with a server that stalls: an unsafe write runs only once. */
 
-const { links, shortLinks, iosApps, androidApps, projects } = contract;
+const { links, shortLinks, iosApps, androidApps } = contract;
 
 const unclearFaults = ["stall", "reset", "close", "noise", "busy", "failing", "html_502"] as const;
 /** Faults that lose the response of an accepted write. */
@@ -19,13 +19,9 @@ const lostResponses = [
   "other_json",
   "stall_body",
 ] as const;
-/** The faults for project endpoints. Other endpoints test the rest. */
-const someFaults = ["stall", "reset", "busy"] as const;
-const someLostResponses = ["cut_length", "other_json"] as const;
 
 let at: ClientWithFaults;
 let ids: Readonly<Record<"link" | "ios_app" | "android_app" | DeletedName, string>>;
-let project: string;
 
 /** The names of records that were deleted before the call. */
 type DeletedName = "deleted_link" | "deleted_ios_app" | "deleted_android_app";
@@ -260,76 +256,6 @@ test("create_link is never retried as an upsert", async () => {
   const asked = new Set(at.hostile.received);
   expect(asked).toEqual(new Set(["POST /links", "GET /links"]));
 });
-
-describe("a call with the master key", () => {
-  openForEach(
-    () => createClientWithFaults({ isMaster: true }),
-    async (opened) => {
-      at = opened;
-      const body = { project: { name: "Second", subdomain: "second" } };
-      const made = await at.world.call("POST", "/projects", { key: at.world.master, body });
-      project = made.body.id;
-    },
-  );
-
-  test.each(someFaults)('update_project is retried after "%s"', async (misdeed) => {
-    await passThrough([misdeed, `${misdeed} after`], { act: moveProject, done: moved });
-    expect(countWrites()).toBe(3);
-  });
-
-  test.each(someLostResponses)(
-    'update_project is verified by a lookup after "%s"',
-    async (misdeed) => {
-      await passThrough([`${misdeed} after`], { act: moveProject, done: moved });
-      expect(countWrites()).toBe(1);
-    },
-  );
-
-  test.each([...someFaults, `${someFaults[1]} after`] as const)(
-    'create_project is neither retried nor looked up after "%s"',
-    async (misdeed) => {
-      at.hostile.plan({ writes: [misdeed] });
-      await expect(createProject()).rejects.toMatchObject({
-        code: "outcome_unknown",
-        message: expect.stringContaining("Checked: nothing, because it cannot be looked up."),
-        facts: { effect: "unknown", retry: "never" },
-      });
-      expect(countWrites()).toBe(1);
-    },
-  );
-
-  test.each(someFaults)('delete_project is never retried after "%s"', async (misdeed) => {
-    at.hostile.plan({ writes: [misdeed] });
-    await expect(deleteProject()).rejects.toMatchObject({
-      code: "outcome_unknown",
-      message: expect.stringContaining(`Checked: the project ${project} still exists.`),
-      facts: { effect: "unknown", retry: "never" },
-    });
-    expect(countWrites()).toBe(1);
-  });
-
-  test.each([...someFaults, ...someLostResponses])(
-    'delete_project is reported as successful if it took effect before "%s"',
-    async (misdeed) => {
-      await passThrough([`${misdeed} after`], { act: deleteProject, done: null });
-      expect(countWrites()).toBe(1);
-    },
-  );
-});
-
-const moved = { custom_domain: "a.example" };
-
-function moveProject() {
-  return at.client.call(projects.update, { id: project, custom_domain: "A.EXAMPLE" });
-}
-
-function createProject() {
-  return at.client.call(projects.create, { name: "Third", subdomain: "Third" });
-}
-
-function deleteProject() {
-  return at.client.call(projects.destroy, { id: project });
-}
 
 async function passThrough(
   writes: readonly Fault[],

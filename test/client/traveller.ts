@@ -85,7 +85,6 @@ export type ClientWithFaults = Traveller & {
 };
 
 type ClientWithFaultsOptions = {
-  readonly isMaster?: boolean;
   readonly sleep?: Sleep;
   /** Runs when the server does not respond. By default, the timers fire. */
   readonly onStall?: () => void;
@@ -106,7 +105,7 @@ export async function createClientWithFaults(
       return response;
     },
     origin: hostile.origin,
-    key: options.isMaster === true ? world.master : world.key,
+    key: world.key,
     ...(options.sleep !== undefined && { sleep: options.sleep }),
   });
   return {
