@@ -8,7 +8,6 @@ import {
   type Serving,
   untilSeen,
 } from "../support/command.ts";
-import { visitAt } from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** `waypost projects` while `serve` runs on the same data folder. */
@@ -57,7 +56,8 @@ describe("a project managed in the CLI", () => {
     const switches = ["--link-in-referrer", "on", "--suspend", "on"];
     const domain = ["--custom-domain", "Go.Example.com", "--assume-verified"];
     const names = ["--name", "All", "--subdomain", "all"];
-    const words = [...names, ...settings, ...switches, ...domain];
+    const addresses = ["--home", "https://a.example/", "--not-found", "https://a.example/404"];
+    const words = [...names, ...settings, ...switches, ...domain, ...addresses];
     expect(await runJson(inFolder("create", ...words))).toMatchObject({
       plan: "free",
       max_links: 5,
@@ -66,6 +66,8 @@ describe("a project managed in the CLI", () => {
       suspended: true,
       custom_domain: "go.example.com",
       custom_domain_verified: true,
+      home_url: "https://a.example/",
+      not_found_url: "https://a.example/404",
     });
   });
 
@@ -122,16 +124,6 @@ describe("a project change, which takes effect within a second", () => {
     expect(await create({})).toBe(201);
   });
 
-  test("a project on the free plan cannot use Pro fields or exceed its link limit", async () => {
-    const { links_count } = await update("--plan", "free", "--max-links", "1000");
-    expect(await create({ referrer: "spring" })).toBe("401 The Pro plan is needed for referrer.");
-    expect(await create({})).toBe(201);
-    await update("--max-links", String(links_count + 1));
-    expect(await create({})).toMatch(/^401 The Free plan allows \d+ links?,/);
-    await update("--plan", "pro");
-    expect(await create({ referrer: "spring" })).toBe(201);
-  });
-
   test("a custom domain opens links only while the domain is verified", async () => {
     await create({ path: "sale" });
     const asked = ["https://links.shop.example/sale", "https://new.shop.example/sale"];
@@ -162,32 +154,6 @@ describe("a project change, which takes effect within a second", () => {
     expect(stdout).toContain(", destinations limited to shop.example,*.xn--mller-kva.example");
     expect(await update("--destinations", "any")).toMatchObject({ destinations: null });
     expect(await create({ url: "https://evil.example/" })).toBe(201);
-  });
-
-  test("the home page and unknown paths redirect to the URLs set for them", async () => {
-    const [, port = ""] = /:(\d+)$/.exec(serving.places.url) ?? [];
-    const ask = async (path: string) => {
-      const { status, headers } = await visitAt(Number(port), path, { host: "default.localhost" });
-      return headers.location ?? status;
-    };
-    expect([await ask("/"), await ask("/nothing")]).toEqual([200, 404]);
-    const given = ["--home", "https://shop.example/", "--not-found", "https://shop.example/404"];
-    expect(await update(...given)).toMatchObject({
-      home_url: "https://shop.example/",
-      not_found_url: "https://shop.example/404",
-    });
-    const found = [await ask("/"), await ask("/nothing")];
-    expect(found).toEqual(["https://shop.example/", "https://shop.example/404"]);
-    const { stdout } = await run(inFolder("list"));
-    expect(stdout).toContain(
-      ", home page redirects to https://shop.example/, " +
-        "unknown paths redirect to https://shop.example/404",
-    );
-    expect(await create({ path: "nothing", url: "https://shop.example/now" })).toBe(201);
-    expect(await ask("/nothing")).toBe("https://shop.example/now");
-    const gone = await update("--home", "", "--not-found", "");
-    expect(gone).toMatchObject({ home_url: null, not_found_url: null });
-    expect(await ask("/")).toBe(200);
   });
 
   test("links open at the new subdomain and no longer at the old one", async () => {
