@@ -68,29 +68,10 @@ describe("two input errors", () => {
       button: "Register app",
       faults: { "#bundle_id": /invalid/, "#team_id": /10 characters/ },
     },
-    "a new Android app": {
-      path: () => "/apps/android/new",
-      typed: { "#package_name": "x", "#fingerprints": "nothing" },
-      button: "Register app",
-      faults: { "#package_name": /invalid/, "#fingerprints": /invalid/ },
-    },
-    "a new webhook": {
-      path: () => "/webhooks/new",
-      typed: { "#url": "ftp://example.com" },
-      button: "Create webhook",
-      faults: { "#url": /http or https/, "[aria-labelledby=of-events]": /choose at least one/ },
-    },
     "a new project": {
       path: () => "/projects/new",
       typed: { "#name": "Two errors", "#subdomain": subdomain, "#custom_domain": "x y" },
       button: "Create project",
-      faults: { "#subdomain": /invalid/, "#custom_domain": /invalid/ },
-      isMaster: true,
-    },
-    "a project": {
-      path: () => findProject(),
-      typed: { "#subdomain": subdomain, "#custom_domain": "x y" },
-      button: "Save",
       faults: { "#subdomain": /invalid/, "#custom_domain": /invalid/ },
       isMaster: true,
     },
@@ -108,9 +89,6 @@ describe("two input errors", () => {
     async (name, form) => {
       const key = form.isMaster === true ? master : serving.key;
       const { page, complaints } = await open(await form.path(), desktop, key);
-      if (name === "a new webhook") {
-        for (const box of await page.locator("input[name=event]").all()) await box.uncheck();
-      }
       for (const [selector, text] of Object.entries(form.typed)) {
         await page.locator(selector).fill(text);
       }
