@@ -115,8 +115,8 @@ export const links = {
     tool: "upsert_link",
     title: "Create or update a link by path",
     summary: "Create the link, or update the one with the same path.",
-    // The specification names no scope for upserts. Overwriting also needs `links.update`, so a key
-    // that may only create links cannot overwrite any.
+    // The API's specification names no scope for upserts. Overwriting also needs `links.update`, so
+    // a key that may only create links cannot overwrite any.
     scope: "links.create",
     overwrite_scope: "links.update",
     required: ["path"],

@@ -59,7 +59,7 @@ export const projects = {
     summary: "Create a project.",
     auth: "master",
     body: projectFields,
-    // The specification does not list the required fields.
+    // The API's specification does not list the required fields.
     needed_here: ["name", "subdomain"],
     wrapper: "project",
     response: project,

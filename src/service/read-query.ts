@@ -89,8 +89,8 @@ function isFilter(name: string): boolean {
 
 /**
  * Parses a list's query: `page`, `limit`, `q[field_condition]` and `q[s]`, with the semantics of
- * Ransack and pagy. Unknown fields are ignored, as the specification requires. An unknown condition
- * of a known field is rejected, because ignoring it would match everything.
+ * Ransack and pagy. Unknown fields are ignored, as the API's specification requires. An unknown
+ * condition of a known field is rejected, because ignoring it would match everything.
  */
 function readList(
   query: URLSearchParams,

@@ -28,6 +28,15 @@ test("CI runs the test command from the README", () => {
   expect(readFileSync(".ci/run", "utf8").split("\n")).toContain("npm ci && npm test");
 });
 
+test("every `npm test -- FILTER` in the documents and scripts matches a test file", () => {
+  const paths = ["AGENTS.md", "docs/development.md", "package.json", "test/tools/test.js"];
+  const text = paths.map((path) => readFileSync(path, "utf8")).join("\n");
+  const filters = [...text.matchAll(/npm test -- ([\w/.-]+)/g)].map(([, filter = ""]) => filter);
+  const files = listFiles("test").filter((path) => path.endsWith(".test.ts"));
+  expect(filters.length).toBeGreaterThan(5);
+  expect(filters.filter((filter) => !files.some((path) => path.includes(filter)))).toEqual([]);
+});
+
 test("docs/architecture.md lists every folder of src", () => {
   const holding = listFiles("src").map((path) => dirname(path));
   const folders = new Set([...holding, ...holding.map((folder) => dirname(folder))]);
@@ -108,16 +117,11 @@ describe("the client configurations in README.md", () => {
 });
 
 test("docs/reference/tools.md lists every prompt and resource template", async () => {
-  await using stage = await openStage({
-    send: answering(500, {}),
-    known: { facts: ownerFacts },
-  });
+  await using stage = await openStage({ send: answering(500, {}), known: { facts: ownerFacts } });
   const { prompts } = await stage.client.listPrompts();
   const { resourceTemplates } = await stage.client.listResourceTemplates();
-  const named = [
-    ...prompts.map(({ name }) => name),
-    ...resourceTemplates.map(({ uriTemplate }) => uriTemplate),
-  ];
+  const addresses = resourceTemplates.map(({ uriTemplate }) => uriTemplate);
+  const named = [...prompts.map(({ name }) => name), ...addresses];
   expect(named).toHaveLength(6);
   expect(named.filter((name) => !tools.includes(`\`${name}\``))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { installTestPackages, runTool } from "./test-packages.js";
 
-/** `npm test` runs the checks and all tests; `npm test -- mcp/http` runs matching files only. */
+/** `npm test` runs the checks and all tests; `npm test -- mcp/transport` runs matching files. */
 
 const words = process.argv.slice(2);
 installTestPackages();

@@ -5,8 +5,9 @@ import { unapprovedMove_ms, unapprovedOverwrites } from "../limits.ts";
 import { movesDestination, movesPath } from "./changed-destination.ts";
 
 /**
- * The actions that need a person's approval, in one table for the tools, `explain_access` and the
- * README. All other actions run without approval and can be undone. See docs/approval.md.
+ * The actions that need a person's approval, in one table for the tools, `explain_access` and
+ * docs/reference/approvals.md. All other actions run without approval and can be undone. See
+ * docs/approval.md.
  */
 export type ApprovalRule = {
   /** When the rule applies, worded to complete "asks before it …". */

@@ -7,8 +7,8 @@ import { findAddressFault } from "./store-address.ts";
 import { readUrl } from "./web-address.ts";
 
 /**
- * The validation rules for project fields. Waypost requires name and subdomain; the specification
- * does not say whether they are required.
+ * The validation rules for project fields. Waypost requires name and subdomain. The API's
+ * specification does not say whether they are required.
  */
 
 export type ProjectValues = {

@@ -170,7 +170,7 @@ function openMemory(
 
 /**
  * Finds a denial for a permission that the endpoint also needs. Ignores the denial if any endpoint
- * that needs this permission works, because the server does not follow the specification then.
+ * that needs this permission works: the server then does not follow the API's specification.
  */
 function findImpliedIn(
   denials: readonly LearnedEndpoint[],
@@ -193,7 +193,7 @@ const rightsCauses: ReadonlySet<Cause> = new Set([
 /** Whether `other` needs the same missing permission as `denied`. */
 function demandsSame(denied: Endpoint, cause: Cause, other: Endpoint): boolean {
   const { scope, role, plan } = denied;
-  // The specification defines no scope for upserts, so servers may differ.
+  // The API's specification defines no scope for upserts, so servers may differ.
   if (cause === "scope_missing") {
     const isKnown = denied.overwrite_scope === undefined && other.overwrite_scope === undefined;
     return scope !== undefined && other.scope === scope && isKnown;
@@ -215,8 +215,8 @@ function refusesAll(endpoint: Endpoint, cause: Cause, message: string): boolean 
 }
 
 /**
- * The specification defines no role for links, so a missing role for apps must not hide the link
- * tools.
+ * The API's specification defines no role for links, so a missing role for apps must not hide the
+ * link tools.
  */
 function writesLinks({ role, path }: Endpoint): boolean {
   return role !== undefined && /^\/(short_)?links\b/.test(path);

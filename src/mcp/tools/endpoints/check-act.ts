@@ -157,7 +157,7 @@ function normalizeHost(host: unknown): string {
 
 /**
  * Whether this server is certain to enforce the violated rule. Remote servers are certain to
- * enforce only the rules of the specification.
+ * enforce only the rules of the API's specification.
  */
 function isRuleOfAllServers({ field, message }: FieldProblem, { keyContext }: CheckCall): boolean {
   const isTaken = message === takenFault(field).message;
