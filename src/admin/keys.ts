@@ -72,7 +72,7 @@ export async function revokeKey(operator: Operator, key: Key): Promise<void> {
       facts: await listFacts(operator, key),
     }),
     remove: (db) => deleteKey(db, id),
-    missing: keyNotFound,
+    missing: refuseMissingKey,
   });
 }
 
@@ -92,11 +92,11 @@ export async function revokeClientKey(operator: Operator, key: ClientKey): Promi
       ],
     }),
     remove: (db) => deleteClientKey({ db, projectId: project_id }, id),
-    missing: keyNotFound,
+    missing: refuseMissingKey,
   });
 }
 
-export function keyNotFound(): Problem {
+export function refuseMissingKey(): Problem {
   return notFound("This project has no such key. It may have been revoked.");
 }
 

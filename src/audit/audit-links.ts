@@ -5,7 +5,7 @@ import { isOwnLinkAddress } from "../contract/rules/link-address.ts";
 import { normalizeForSearch } from "../contract/rules/link-path.ts";
 import { addressFields } from "../contract/rules/link-rules.ts";
 import { fold, isBlank } from "../contract/text.ts";
-import { digestOf } from "../text/digest.ts";
+import { hashValue } from "../text/digest.ts";
 import { showHidden } from "../text/show-hidden.ts";
 import {
   decideVisit,
@@ -196,7 +196,7 @@ function createDuplicateSearch(): AuditSearch {
     add: (link) => {
       const parts = destinationFields.map((field) => link[field] ?? "");
       if (parts.every((part) => isBlank(part) || part === false)) return;
-      const key = digestOf([fold((link.name ?? "").trim()), ...parts]);
+      const key = hashValue([fold((link.name ?? "").trim()), ...parts]);
       const set = sets.get(key);
       if (set === undefined) sets.set(key, [link.id]);
       else set.push(link.id);

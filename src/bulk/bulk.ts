@@ -10,7 +10,7 @@ import type { State } from "../state/state.ts";
 import { readInPages } from "./apply/apply-rows.ts";
 import { createRunner, type RunnerOptions } from "./apply/job-runner.ts";
 import { createExportCount, writePages, type ExportFormat } from "./files/write-links.ts";
-import { onlyOwn, type Owner } from "./owner.ts";
+import { keepOwn, type Owner } from "./owner.ts";
 import { makePlan, type PlanInput } from "./plan/make-plan.ts";
 import { selectParts } from "../lists/select-links.ts";
 
@@ -51,7 +51,7 @@ export function createBulk(options: RunnerOptions) {
       ),
     /** Returns undefined if the plan does not exist or was made by another key. */
     findPlan: async (id: string, owner: Owner) =>
-      isStorable(id) ? onlyOwn(await (await openState()).plans.find(id), owner) : undefined,
+      isStorable(id) ? keepOwn(await (await openState()).plans.find(id), owner) : undefined,
     listRows: async ({ id }: Plan, page: RowPage) => (await openState()).plans.listRows(id, page),
     /**
      * Yields the rows of the plan that change links. If a job is given, yields only the rows that
@@ -67,7 +67,7 @@ export function createBulk(options: RunnerOptions) {
     },
     runQueued,
     findJob: async (id: string, owner: Owner) =>
-      isStorable(id) ? onlyOwn(await (await openState()).jobs.find(id), owner) : undefined,
+      isStorable(id) ? keepOwn(await (await openState()).jobs.find(id), owner) : undefined,
     listJobs: async ({ key_print }: Owner, page: number) =>
       listJobs(await openState(), key_print, page),
     listReceipts: async (job: Job, page: ReceiptPage) =>

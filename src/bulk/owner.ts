@@ -33,7 +33,7 @@ export type CheckDestinations = (
 ) => readonly FieldProblem[];
 
 /** Returns undefined for a plan or job of another key. */
-export function onlyOwn<Saved extends { readonly key_print: string }>(
+export function keepOwn<Saved extends { readonly key_print: string }>(
   saved: Saved | undefined,
   { key_print }: Owner,
 ): Saved | undefined {

@@ -6,7 +6,7 @@ import { apiPrefix } from "../contract/index.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { messages } from "../contract/messages.ts";
 import { notFound, unauthorized } from "../contract/problem.ts";
-import { digestOf } from "../text/digest.ts";
+import { hashValue } from "../text/digest.ts";
 
 /** Builds the HTTP request of an API call. */
 
@@ -87,7 +87,7 @@ function writeCondition(
   // No server except Waypost's own service computes the same ETags.
   if (condition === undefined || isEmbedded !== true) return {};
   if (condition === "absent") return { "if-none-match": "*" };
-  return { "if-match": `"${digestOf(pickLasting(condition.shown))}"` };
+  return { "if-match": `"${hashValue(pickLasting(condition.shown))}"` };
 }
 
 /** Checks the key first, because the error for an invalid header would contain the key. */

@@ -52,8 +52,9 @@ function openParts({ config, host }: Invocation<object>) {
   const report = createReport(log);
   // The user's shell may have other environment variables and another working folder.
   const command = nameCommand(program);
-  const inShell = (name: string) => `${command} ${name} --data ${quoteWord(resolve(config.data))}`;
-  const serveCommand = inShell("serve");
+  const writeShellCommand = (name: string) =>
+    `${command} ${name} --data ${quoteWord(resolve(config.data))}`;
+  const serveCommand = writeShellCommand("serve");
   const listener = createFolderListener({ config, serveCommand, report });
   return {
     ...watchWork(log, config),
@@ -63,7 +64,7 @@ function openParts({ config, host }: Invocation<object>) {
     input,
     stopped: host.waitForStop(),
     program: resolve(program),
-    consoleCommand: inShell("console"),
+    consoleCommand: writeShellCommand("console"),
     serveCommand,
     output,
     toolbox: chooseTools(config),

@@ -1,4 +1,4 @@
-import { digestOf } from "../text/digest.ts";
+import { hashValue } from "../text/digest.ts";
 import { writeLabel } from "../text/write-label.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { CallError } from "./account.ts";
@@ -58,7 +58,7 @@ export function renderShown(fields: readonly Field[], shown: Values): readonly H
 
 /** Replaces a long value with its hash, so that hidden fields stay short. */
 export function printValue(value = ""): string {
-  return value.length > longestPrint ? digestOf([value]) : value;
+  return value.length > longestPrint ? hashValue([value]) : value;
 }
 
 const longestPrint = 64;

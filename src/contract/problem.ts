@@ -20,12 +20,12 @@ export type CheckedValues<Values> = {
 };
 
 /** Builds a validation error in the API's format: the field's name, then the fault. */
-export function faultOf(field: string, fault: string): FieldProblem {
+export function makeFieldProblem(field: string, fault: string): FieldProblem {
   return { field, message: `${humanize(field)} ${fault}` };
 }
 
-export function takenFault(field: string): FieldProblem {
-  return faultOf(field, "has already been taken");
+export function makeTakenProblem(field: string): FieldProblem {
+  return makeFieldProblem(field, "has already been taken");
 }
 
 type ProblemOptions = {

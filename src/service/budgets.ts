@@ -12,7 +12,7 @@ import { rateLimited } from "../contract/problem.ts";
 import { findAddressGroup } from "../network/ip-address.ts";
 import { dropEndedCounts, readOtherCounts, writeCounts } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
-import { digestOf } from "../text/digest.ts";
+import { hashValue } from "../text/digest.ts";
 
 /**
  * Enforces rate limits per key and per client IP address. Processes that share a database share
@@ -143,7 +143,7 @@ function createWindows(monotonic: () => number) {
 
 /** Returns the window's name with a hash of the IP address, so that no IP address is stored. */
 function nameAddress(address: string, budget: AddressBudgetName): string {
-  return `address ${digestOf(`${budget} ${findAddressGroup(address)}`)}`;
+  return `address ${hashValue(`${budget} ${findAddressGroup(address)}`)}`;
 }
 
 function refundTo(window: BudgetWindow): void {

@@ -12,7 +12,7 @@ import type { CountedVisit } from "../stats/visit.ts";
 import type { ClientKeyWithProject, KeyWithProject } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tables.ts";
-import { digestOf } from "../text/digest.ts";
+import { hashValue } from "../text/digest.ts";
 import type { Budgets } from "./budgets.ts";
 import type { WaitInQueue } from "../template/check-queue.ts";
 
@@ -156,6 +156,6 @@ export function requireCondition(
 ): void {
   if (mustBeAbsent && states.length > 0) throw alreadyExists();
   if (tags === undefined || (tags.includes("*") && states.length > 0)) return;
-  const own = new Set(states.map((state) => `"${digestOf(pickLasting(state))}"`));
+  const own = new Set(states.map((state) => `"${hashValue(pickLasting(state))}"`));
   if (!tags.some((tag) => own.has(tag))) throw changedSince();
 }

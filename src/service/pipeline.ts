@@ -17,7 +17,7 @@ import {
   templateRefused,
   validationFailed,
   explainOutage,
-  takenFault,
+  makeTakenProblem,
   unauthorized,
   type FieldProblem,
   type TextProblem,
@@ -327,5 +327,5 @@ export function toProblem(error: unknown, report: (error: unknown) => string): P
  */
 function describeDuplicate({ columns }: Duplicate): Problem {
   const column = columns.at(-1)?.split(".").at(-1) ?? "value";
-  return validationFailed([takenFault(column === "address" ? "path" : column)]);
+  return validationFailed([makeTakenProblem(column === "address" ? "path" : column)]);
 }

@@ -7,7 +7,7 @@ import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import {
   badRequest,
-  faultOf,
+  makeFieldProblem,
   Problem,
   toSentence,
   validationFailed,
@@ -135,7 +135,9 @@ function chooseAppsById(fields: JsonObject, endpoint: Endpoint): JsonObject {
       !Object.hasOwn(fields, field) || readChoice(fields[field]) === readChoice(choice);
     const clash = isSame ? undefined : `contradicts ${member}: send only one of the two`;
     const fault = isIdLike(id) ? clash : `must be a string in ${member}`;
-    if (fault !== undefined) throw validationFailed([faultOf(field, fault)], validation_key);
+    if (fault !== undefined) {
+      throw validationFailed([makeFieldProblem(field, fault)], validation_key);
+    }
     named[field] = choice;
     delete named[member];
   }

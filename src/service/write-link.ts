@@ -2,7 +2,7 @@ import { readId } from "../contract/fields.ts";
 import type { Link, LinkFields } from "../contract/links.ts";
 import { messages } from "../contract/messages.ts";
 import {
-  takenFault,
+  makeTakenProblem,
   unauthorized,
   validationFailed,
   type FieldProblem,
@@ -109,7 +109,7 @@ export async function settleLink(
   const apps = await chooseApps(tenant, call, fields, registers);
   const { path } = values;
   const isMoved = path !== undefined && path !== before?.path;
-  const pathProblems = isMoved && !(await claim(path)) ? [takenFault("path")] : [];
+  const pathProblems = isMoved && !(await claim(path)) ? [makeTakenProblem("path")] : [];
   const foreign = listForeign(call, values, problems, before);
   requireNoProblems([...problems, ...foreign, ...pathProblems, ...apps.problems], problemKey);
   return { ...values, ...apps.ids };
@@ -276,5 +276,5 @@ export async function restoreDeletedApp<App>(
 
 function requireRestored<Resource>(restored: Restored<Resource>): Resource {
   if ("restored" in restored) return restored.restored;
-  throw validationFailed(restored.taken.map(takenFault));
+  throw validationFailed(restored.taken.map(makeTakenProblem));
 }

@@ -1,5 +1,10 @@
 import { messages } from "../contract/messages.ts";
-import { Problem, takenFault, validationFailed, type FieldProblem } from "../contract/problem.ts";
+import {
+  Problem,
+  makeTakenProblem,
+  validationFailed,
+  type FieldProblem,
+} from "../contract/problem.ts";
 import { defaultProjectSettings, type ProjectFields } from "../contract/projects.ts";
 import { restoreDestinations } from "../contract/rules/destinations.ts";
 import { hasSubdomains, isLinkHostOf } from "../contract/rules/link-address.ts";
@@ -89,7 +94,7 @@ async function readValues(db: Db, fields: ProjectFields, ownId?: string): Promis
   for (const field of ["subdomain", "custom_domain"] as const) {
     const value = problems.some((problem) => problem.field === field) ? null : values[field];
     const other = value === null ? undefined : await findProjectNamed(db, field, value);
-    if (other !== undefined && other.id !== ownId) all.push(takenFault(field));
+    if (other !== undefined && other.id !== ownId) all.push(makeTakenProblem(field));
   }
   requireNone(all);
   return values;

@@ -225,7 +225,7 @@ function testToSql(test: FieldTest, columns: ListColumns): Expression {
 function printedTestToSql({ condition, value }: FieldTest, { text }: PlainColumn): Expression {
   if (typeof value !== "string") return nothing;
   const folded = fold(value);
-  if (condition === "cont") return likeContains(text, folded);
+  if (condition === "cont") return containsText(text, folded);
   return sql<SqlBool>`substr(${text}, 1, ${sql.lit(Array.from(folded).length)}) = ${folded}`;
 }
 
@@ -279,7 +279,7 @@ function compareText(test: FieldTest, column: TextColumn): Expression {
     return sql<SqlBool>`(${folded} in (${foldedValues}) and ${raw} in (${sql.join(values)}))`;
   }
   if (condition === "cont" && typeof value === "string") {
-    return column.contains?.(fold(value)) ?? likeContains(folded, fold(value));
+    return column.contains?.(fold(value)) ?? containsText(folded, fold(value));
   }
   if (condition === "start" && typeof value === "string") return startsWith(folded, fold(value));
   // The case-folded column is null whenever the text is null, and it has an index.
@@ -316,7 +316,7 @@ function plainTestToSql({ condition, value }: FieldTest, raw: RawBuilder<unknown
 
 const operators = { gt: sql`>`, gteq: sql`>=`, lt: sql`<`, lteq: sql`<=` } as const;
 
-function likeContains(folded: RawBuilder<unknown>, text: string): Expression {
+function containsText(folded: RawBuilder<unknown>, text: string): Expression {
   const pattern = `%${text.replace(/[\\%_]/g, "\\$&")}%`;
   return sql<SqlBool>`${folded} like ${pattern} escape '\\'`;
 }

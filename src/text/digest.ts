@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 /** Hashes a value. The order of an object's members does not matter. */
-export function digestOf(value: unknown): string {
+export function hashValue(value: unknown): string {
   return createHash("sha256").update(canonize(value)).digest("base64url");
 }
 

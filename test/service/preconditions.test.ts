@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { describeTemplateState, pickLasting } from "../../src/contract/condition.ts";
 import type { JsonObject } from "../../src/contract/json.ts";
-import { digestOf } from "../../src/text/digest.ts";
+import { hashValue } from "../../src/text/digest.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 
@@ -14,7 +14,7 @@ openForEach(createWorld, (opened) => (world = opened));
 const changed = { error: "The record changed after it was read. Read it again." };
 
 function tag(record: JsonObject): Readonly<Record<string, string>> {
-  return { "if-match": `"${digestOf(pickLasting(record))}"` };
+  return { "if-match": `"${hashValue(pickLasting(record))}"` };
 }
 
 type RecordKind = {

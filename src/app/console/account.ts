@@ -167,7 +167,7 @@ async function call<Result>(
     leaving: nobodyLeaves,
     // The console shows a job's progress on a page of its own, so the call returns no task.
     answerWithTask: () => undefined,
-    tellProgress: () => undefined,
+    reportProgress: () => undefined,
     report,
     watchCall,
   });

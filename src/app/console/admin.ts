@@ -2,7 +2,7 @@ import { binEndpoints, findDeleted, listDeleted } from "../../admin/bin.ts";
 import {
   createClientKey,
   createKey,
-  keyNotFound,
+  refuseMissingKey,
   revokeClientKey,
   revokeKey,
 } from "../../admin/keys.ts";
@@ -28,7 +28,12 @@ import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
 import { messages } from "../../contract/messages.ts";
-import { faultOf, notFound, unauthorized, validationFailed } from "../../contract/problem.ts";
+import {
+  makeFieldProblem,
+  notFound,
+  unauthorized,
+  validationFailed,
+} from "../../contract/problem.ts";
 import { canMakeKeys } from "../../contract/rights.ts";
 import { isBlank } from "../../contract/text.ts";
 import { noPerson } from "../../mcp/approval/require-approval.ts";
@@ -83,9 +88,9 @@ export function createAdministration(
     updateProjectSettings: allow("update_project_settings", async ({ operator }, id, typed) => {
       const project = await requireProject(operator, id);
       const { settings, faults } = readProjectSettings(typed);
-      const problems = faults.map(({ field, fault }) => faultOf(field, fault));
+      const problems = faults.map(({ field, fault }) => makeFieldProblem(field, fault));
       if (settings.custom_domain_verified === true && isBlank(project.custom_domain)) {
-        problems.push(faultOf("custom_domain_verified", "needs a custom domain first"));
+        problems.push(makeFieldProblem("custom_domain_verified", "needs a custom domain first"));
       }
       const linkOrigins = listLinkOrigins(context.config);
       problems.push(...checkPages(settings, { ...project, ...settings }, linkOrigins));
@@ -142,12 +147,12 @@ function administerKeys(context: AccountContext, allow: Gate): Pick<Administrati
     ),
     revokeKey: allow("change_keys", async ({ operator }, id) => {
       const keys = await listKeys(operator.store.db, readProject(context));
-      await revokeKey(operator, require(keys, id, keyNotFound));
+      await revokeKey(operator, require(keys, id, refuseMissingKey));
       return { isOwn: id === context.keyContext.known.keyId };
     }),
     revokeClientKey: allow("change_keys", async ({ operator }, id) => {
       const keys = await listClientKeys(operator.store.db, readProject(context));
-      await revokeClientKey(operator, require(keys, id, keyNotFound));
+      await revokeClientKey(operator, require(keys, id, refuseMissingKey));
     }),
   };
 }
@@ -179,8 +184,10 @@ function administerWebhooks(
       const fault = findUrlFault(request.url, context.config.webhook_private);
       const events = readEventNames(request.events) ?? [];
       const problems = [
-        ...(fault === undefined ? [] : [faultOf("url", fault)]),
-        ...(events.length > 0 ? [] : [faultOf("events", "can't be blank: choose at least one")]),
+        ...(fault === undefined ? [] : [makeFieldProblem("url", fault)]),
+        ...(events.length > 0
+          ? []
+          : [makeFieldProblem("events", "can't be blank: choose at least one")]),
       ];
       if (problems.length > 0) throw validationFailed(problems);
       return createWebhook(operator, { ...request, events, project_id: readProject(context) });

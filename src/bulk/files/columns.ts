@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { JsonObject } from "../../contract/json.ts";
 import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
-import { faultOf, type FieldProblem } from "../../contract/problem.ts";
+import { makeFieldProblem, type FieldProblem } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
 import { unwrap } from "../../contract/fields.ts";
 import { escapeHidden, unescapeHidden } from "../../text/escape.ts";
@@ -62,9 +62,9 @@ function listColumns(): readonly FileColumn[] {
     { name: "id", role: "id", kind: "text", place: ["id"] },
     ...fields.flatMap(([field, schema]) => {
       const inner = unwrap(schema);
-      if (!(inner instanceof z.ZodObject)) return [describe(field, kindOf(inner), [field])];
+      if (!(inner instanceof z.ZodObject)) return [describe(field, findColumnKind(inner), [field])];
       return Object.entries<z.core.$ZodType>(inner.shape).map(([member, part]) =>
-        describe(`${field}.${member}`, kindOf(unwrap(part)), [field, member]),
+        describe(`${field}.${member}`, findColumnKind(unwrap(part)), [field, member]),
       );
     }),
     ...Object.entries(appIds).map(([name, app]) => describe(name, "text", [app, "id"])),
@@ -74,7 +74,7 @@ function listColumns(): readonly FileColumn[] {
   ];
 }
 
-function kindOf(schema: z.core.$ZodType): ColumnKind {
+function findColumnKind(schema: z.core.$ZodType): ColumnKind {
   if (schema instanceof z.ZodBoolean) return "flag";
   return schema instanceof z.ZodArray ? "list" : "text";
 }
@@ -138,7 +138,7 @@ export function readCells(
     if (value !== undefined) setField(fields, column.place, value);
     else {
       const fault = `must be true or false (or 1, 0, yes, no), not ${quoteLine(cell)}`;
-      problems.push(faultOf(column.name, fault));
+      problems.push(makeFieldProblem(column.name, fault));
     }
   }
   for (const app of Object.values(appIds)) completeApp(fields, app);

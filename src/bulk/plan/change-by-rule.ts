@@ -1,6 +1,6 @@
 import { limits } from "../../contract/limits.ts";
 import type { LinkFields, ReadLink } from "../../contract/links.ts";
-import { faultOf, type FieldProblem } from "../../contract/problem.ts";
+import { makeFieldProblem, type FieldProblem } from "../../contract/problem.ts";
 import { decodePath } from "../../contract/rules/link-path.ts";
 import {
   addressFields,
@@ -33,7 +33,7 @@ export function applyRules(
     const value = fields[field] ?? link[field];
     if (typeof value !== "string" || value === "") continue;
     const changed = rewriters[kind](value, from, to);
-    if (changed === undefined) problems.push(faultOf(field, "would be too long"));
+    if (changed === undefined) problems.push(makeFieldProblem(field, "would be too long"));
     else fields[field] = changed;
   }
   const changed = Object.entries(fields).filter(([field, value]) => value !== link[field]);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ClientKey, ListedKey } from "../../admin/keys.ts";
-import { faultOf } from "../../contract/problem.ts";
+import { makeFieldProblem } from "../../contract/problem.ts";
 import { roles, scopes, type Role } from "../../contract/rights.ts";
 import { describeKeyAccess, nameKey } from "../../text/secrets.ts";
 import type { ChangeResult } from "../account.ts";
@@ -140,7 +140,9 @@ function readRequest(typed: Values) {
   const isFull = typed["access"] === "full";
   const isUnknown = granted.length < new Set(chosen).size;
   const problems = [
-    ...(given === undefined ? [faultOf("role", `must be one of ${roles.join(", ")}`)] : []),
+    ...(given === undefined
+      ? [makeFieldProblem("role", `must be one of ${roles.join(", ")}`)]
+      : []),
     ...(isUnknown ? [{ field: "access", message: "Scopes is invalid" }] : []),
     ...(isFull === granted.length > 0
       ? [{ field: "access", message: isFull ? both : noScopes }]

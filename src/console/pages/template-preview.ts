@@ -1,4 +1,4 @@
-import { digestOf } from "../../text/digest.ts";
+import { hashValue } from "../../text/digest.ts";
 import type { Account, CallError } from "../account.ts";
 import {
   looks,
@@ -158,7 +158,7 @@ export function readTyped(form: Form | undefined): EditedTemplate | undefined {
 }
 
 export function printText({ body, css }: EditedTemplate): string {
-  return digestOf([body, css]);
+  return hashValue([body, css]);
 }
 
 type Version =

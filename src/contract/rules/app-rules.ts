@@ -1,6 +1,6 @@
 import type { AndroidAppFields, IosAppFields } from "../apps.ts";
 import { limits } from "../limits.ts";
-import { faultOf, type CheckedValues, type FieldProblem } from "../problem.ts";
+import { makeFieldProblem, type CheckedValues, type FieldProblem } from "../problem.ts";
 import { isBlank, isStorable } from "../text.ts";
 
 /** The validation rules for the fields of apps. */
@@ -67,7 +67,9 @@ export function checkIosApp(fields: IosAppFields): CheckedValues<IosAppValues> {
     ...checkIdentifier("bundle_id", values.bundle_id, bundleIdPattern),
     ...(values.team_id.length === teamIdLength && isStorable(values.team_id)
       ? []
-      : [faultOf("team_id", `is the wrong length (should be ${teamIdLength} characters)`)]),
+      : [
+          makeFieldProblem("team_id", `is the wrong length (should be ${teamIdLength} characters)`),
+        ]),
     ...checkOptional("clip_bundle_id", values.clip_bundle_id, isIdentifier(bundleIdPattern)),
     ...checkShared(values),
   ];
@@ -131,13 +133,13 @@ function checkFingerprints(fingerprints: readonly string[]): FieldProblem[] {
     faults.push(`has an entry that is too long (maximum is ${fingerprintCharacters} characters)`);
   }
   if (!fingerprints.every((text) => fingerprintPattern.test(text))) faults.push("is invalid");
-  return faults.map((fault) => faultOf("fingerprints", fault));
+  return faults.map((fault) => makeFieldProblem("fingerprints", fault));
 }
 
 /** For an empty identifier, the API returns two errors: "invalid" and then "blank". */
 function checkIdentifier(field: string, value: string, pattern: RegExp): FieldProblem[] {
-  const problems = isIdentifier(pattern)(value) ? [] : [faultOf(field, "is invalid")];
-  if (isBlank(value)) problems.push(faultOf(field, "can't be blank"));
+  const problems = isIdentifier(pattern)(value) ? [] : [makeFieldProblem(field, "is invalid")];
+  if (isBlank(value)) problems.push(makeFieldProblem(field, "can't be blank"));
   return problems;
 }
 
@@ -153,7 +155,7 @@ function checkOptional(
   value: string | null,
   isValid: (value: string) => boolean,
 ): FieldProblem[] {
-  return value === null || isValid(value) ? [] : [faultOf(field, "is invalid")];
+  return value === null || isValid(value) ? [] : [makeFieldProblem(field, "is invalid")];
 }
 
 function isIdentifier(pattern: RegExp): (value: string) => boolean {

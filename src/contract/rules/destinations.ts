@@ -1,4 +1,4 @@
-import { faultOf, type FieldProblem } from "../problem.ts";
+import { makeFieldProblem, type FieldProblem } from "../problem.ts";
 import { addressFields } from "./link-rules.ts";
 import { readStore } from "./store-address.ts";
 import { findWebAddressFault, readUrl } from "./web-address.ts";
@@ -84,7 +84,7 @@ export function checkDestinations(
     if (address === undefined || address === null || address === "") return [];
     if (address === before[field]) return [];
     const host = findForeignHost(address, destinations);
-    return host === undefined ? [] : [faultOf(field, describeForeign(host, destinations))];
+    return host === undefined ? [] : [makeFieldProblem(field, describeForeign(host, destinations))];
   });
 }
 

@@ -1,7 +1,7 @@
 import { limits } from "../limits.ts";
 import type { LinkFields } from "../links.ts";
 import { proLinkFields } from "../rights.ts";
-import { faultOf, type CheckedValues, type FieldProblem } from "../problem.ts";
+import { makeFieldProblem, type CheckedValues, type FieldProblem } from "../problem.ts";
 import { humanize, isBlank, isStorable } from "../text.ts";
 import { findPathFault, normalizePath } from "./link-path.ts";
 import { findAddressFault } from "./store-address.ts";
@@ -55,14 +55,14 @@ export function checkLink(
     const value = fields[field] === "" ? null : fields[field];
     if (value === undefined) continue;
     const fault = value === null ? undefined : findFault(field, value);
-    if (fault !== undefined) problems.push(faultOf(field, fault));
+    if (fault !== undefined) problems.push(makeFieldProblem(field, fault));
     values[field] = value;
   }
   for (const field of flagFields) {
     if (fields[field] !== undefined) values[field] = fields[field] ?? false;
   }
   const path = checkPath(fields.path, write);
-  if (path.fault !== undefined) problems.push(faultOf("path", path.fault));
+  if (path.fault !== undefined) problems.push(makeFieldProblem("path", path.fault));
   if (path.value !== undefined) values.path = path.value;
   problems.push(...checkStoreTokens(fields), ...checkAppChoices(fields));
   return { values, problems };
@@ -101,17 +101,17 @@ function checkStoreTokens(fields: LinkFields): FieldProblem[] {
   const isProviderAlone = !isCampaignSent || (isProviderSent && isBlank(campaign_token));
   const alone = isProviderAlone ? "provider_token" : "campaign_token";
   const other = alone === "provider_token" ? "campaign_token" : "provider_token";
-  return [faultOf(alone, `must be sent together with ${humanize(other).toLowerCase()}`)];
+  return [makeFieldProblem(alone, `must be sent together with ${humanize(other).toLowerCase()}`)];
 }
 
 /** A link must identify an app by exactly one of its two identifiers. */
 function checkAppChoices({ ios_app, android_app }: LinkFields): FieldProblem[] {
   const problems: FieldProblem[] = [];
   if (ios_app && isBlank(ios_app.id) === isBlank(ios_app.bundle_id)) {
-    problems.push(faultOf("ios_app", "needs exactly one of id or bundle_id"));
+    problems.push(makeFieldProblem("ios_app", "needs exactly one of id or bundle_id"));
   }
   if (android_app && isBlank(android_app.id) === isBlank(android_app.package_name)) {
-    problems.push(faultOf("android_app", "needs exactly one of id or package_name"));
+    problems.push(makeFieldProblem("android_app", "needs exactly one of id or package_name"));
   }
   return problems;
 }

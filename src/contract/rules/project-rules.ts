@@ -1,5 +1,5 @@
 import { limits } from "../limits.ts";
-import { faultOf, type CheckedValues, type FieldProblem } from "../problem.ts";
+import { makeFieldProblem, type CheckedValues, type FieldProblem } from "../problem.ts";
 import type { ProjectFields } from "../projects.ts";
 import { isBlank, isStorable } from "../text.ts";
 import { judgeBy, type Destinations } from "./destinations.ts";
@@ -41,7 +41,8 @@ export function checkProject(fields: ProjectFields): CheckedValues<ProjectValues
     custom_domain: fields.custom_domain?.trim().toLowerCase() || null,
   };
   const problems: FieldProblem[] = [];
-  const addProblem = (field: string, fault: string) => problems.push(faultOf(field, fault));
+  const addProblem = (field: string, fault: string) =>
+    problems.push(makeFieldProblem(field, fault));
 
   if (isBlank(values.name)) addProblem("name", "can't be blank");
   else if (!isStorable(values.name) || values.name.length > limits.name_characters) {
@@ -66,7 +67,7 @@ export function checkProjectPages(
     if (!fault) return [];
     // The default name, "Not found url", would read as if the URL was not found.
     if (field === "not_found_url") return [{ field, message: `404 page ${fault}` }];
-    return [faultOf(field, fault)];
+    return [makeFieldProblem(field, fault)];
   });
 }
 

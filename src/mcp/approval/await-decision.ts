@@ -17,7 +17,7 @@ export type AwaitDecision = (
     /** The deadline, on the monotonic clock. */
     readonly until: number;
     readonly signal: AbortSignal;
-    readonly tellWaiting: (seconds: number) => unknown;
+    readonly reportWaiting: (seconds: number) => unknown;
   },
 ) => Promise<WaitResult>;
 
@@ -55,7 +55,7 @@ export function createAwaitDecision(options: DecisionOptions): AwaitDecision {
 
 async function watchPage(
   id: string,
-  { until, signal, tellWaiting }: DecisionWait,
+  { until, signal, reportWaiting }: DecisionWait,
   { openState, clock, sleep }: DecisionOptions,
 ): Promise<WaitResult> {
   const { approvals } = await openState();
@@ -67,7 +67,7 @@ async function watchPage(
     if (status !== "waiting") return "decided";
     const now = clock.monotonic();
     if (now >= until) return "open";
-    if (now - reportedAt >= reportEvery_ms) tellWaiting(((reportedAt = now) - begun) / 1000);
+    if (now - reportedAt >= reportEvery_ms) reportWaiting(((reportedAt = now) - begun) / 1000);
     await sleep(pollEvery_ms, signal).catch(() => undefined);
   }
   return "open";

@@ -1,6 +1,6 @@
 import type { Approval } from "../../state/approvals.ts";
 import type { State } from "../../state/state.ts";
-import { digestOf } from "../../text/digest.ts";
+import { hashValue } from "../../text/digest.ts";
 import { advise } from "../results/advice-by-code.ts";
 import { ToolFailure } from "../results/tool-failure.ts";
 import type { Mode } from "../../contract/rights.ts";
@@ -178,7 +178,7 @@ export function digestRequest(
 ): string {
   const { tool, args, target, state } = request;
   const door = isByHand ? ["by hand"] : [];
-  return digestOf([key_print, realm, tool, args, target, state, ...door]);
+  return hashValue([key_print, realm, tool, args, target, state, ...door]);
 }
 
 function storeQuestion(

@@ -59,14 +59,14 @@ async function runAsking(
   options: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { _meta: meta, notify } = context.mcpReq;
-  const tellProgress = prepareProgress(meta?.progressToken, notify);
+  const reportProgress = prepareProgress(meta?.progressToken, notify);
   const dialogue = await openDialogue(call.caller, context, {
     ...options,
-    tellWaiting: (seconds) => tellProgress(describeWaiting(seconds)),
+    reportWaiting: (seconds) => reportProgress(describeWaiting(seconds)),
   });
   for (;;) {
     try {
-      return await run(call, dialogue.readPerson(), tellProgress, options);
+      return await run(call, dialogue.readPerson(), reportProgress, options);
     } catch (error) {
       if (!(error instanceof PendingQuestion)) throw error;
       const question = await dialogue.ask(error);
@@ -75,12 +75,12 @@ async function runAsking(
   }
 }
 
-type TellProgress = (progress: CallProgress) => void;
+type ReportProgress = (progress: CallProgress) => void;
 
 async function run(
   { caller: { capabilities, isModern }, context: _context, ...call }: ClientCall,
   person: Person,
-  tellProgress: TellProgress,
+  reportProgress: ReportProgress,
   options: ServerOptions,
 ): Promise<CallToolResult> {
   let task: JobTask | undefined;
@@ -92,7 +92,7 @@ async function run(
     person,
     showsViews: canShowViews(capabilities),
     answerWithTask: takesTasks ? (running: JobTask) => (task = running) : undefined,
-    tellProgress,
+    reportProgress,
   });
   return task === undefined ? result : answerTask(task);
 }
@@ -116,7 +116,7 @@ function answerTask(task: JobTask): CallToolResult {
 function prepareProgress(
   progressToken: ProgressToken | undefined,
   notify: (notification: Notification) => Promise<void>,
-): TellProgress {
+): ReportProgress {
   let last = -1;
   return (progress) => {
     // Progress must not decrease, even though the tool restarts after an answer.

@@ -30,7 +30,7 @@ export type Dialogue = {
 };
 
 type DialogueOptions = Pick<ServerOptions, "keyContext" | "awaitDecision" | "clients" | "clock"> & {
-  readonly tellWaiting: (seconds: number) => unknown;
+  readonly reportWaiting: (seconds: number) => unknown;
 };
 
 type WaitingApproval = PendingQuestion["waiting"];
@@ -45,7 +45,7 @@ export async function openDialogue(
   context: ServerContext,
   asking: DialogueOptions,
 ): Promise<Dialogue> {
-  const { awaitDecision, clock, tellWaiting } = asking;
+  const { awaitDecision, clock, reportWaiting } = asking;
   const { key_print } = asking.keyContext;
   const { signal } = context.mcpReq;
   const { capabilities, info, isModern } = caller;
@@ -95,11 +95,11 @@ export async function openDialogue(
     // Wait until `patience_ms` after the call began or, if that is past, another `patience_ms`.
     const now = clock.monotonic();
     const until = (now < begun + patience_ms ? begun : now) + patience_ms;
-    const ended = await awaitDecision(id, { key_print, until, signal, tellWaiting });
+    const ended = await awaitDecision(id, { key_print, until, signal, reportWaiting });
     // This result makes the client repeat the call automatically.
     if (ended === "open" && isModern) return inputRequired({ requestState: id });
     const isDecided = ended === "decided";
-    if (isDecided && !isModern) tellComplete(id, context);
+    if (isDecided && !isModern) reportComplete(id, context);
     // The tool runs again to read the decision and to check whether the target has changed.
     const waited = isDecided ? id : undefined;
     person = { ...person, answer: undefined, waited, canOpen: isDecided && person.canOpen };
@@ -176,7 +176,7 @@ const timeoutCode = -32001;
  * Sends a notification after which some clients with earlier MCP versions close the question.
  * Errors are ignored, because the client may have disconnected.
  */
-function tellComplete(elicitationId: string, { mcpReq }: ServerContext): void {
+function reportComplete(elicitationId: string, { mcpReq }: ServerContext): void {
   const notification = { method: "notifications/elicitation/complete", params: { elicitationId } };
   mcpReq.notify(notification).catch(() => undefined);
 }

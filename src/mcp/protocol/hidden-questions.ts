@@ -2,7 +2,7 @@ import type { Implementation } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
 import { limits } from "../../contract/limits.ts";
 import type { State } from "../../state/state.ts";
-import { digestOf } from "../../text/digest.ts";
+import { hashValue } from "../../text/digest.ts";
 
 /**
  * Remembers which clients answer questions without showing them to a user, and which approval pages
@@ -82,8 +82,8 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
   }
 
   function recall(key_print: string, info: Implementation | undefined): KnownClient {
-    const client = digestOf([key_print, info?.name, info?.version]);
-    const nameQuestion = (question: unknown) => `question ${digestOf([client, question])}`;
+    const client = hashValue([key_print, info?.name, info?.version]);
+    const nameQuestion = (question: unknown) => `question ${hashValue([client, question])}`;
 
     /** Saves to the database, because each stdio session is a new process. */
     async function noteHidden(): Promise<void> {

@@ -34,7 +34,7 @@ import type { ResultExtras, ToolCall, Tool } from "./tool.ts";
 
 /** Runs a tool call, and writes its result or error for the client. */
 
-export type CallContext = Pick<ToolCall, "keyContext" | "tellProgress" | "report"> &
+export type CallContext = Pick<ToolCall, "keyContext" | "reportProgress" | "report"> &
   Partial<Pick<ToolCall, "requestId" | "showsViews" | "answerWithTask">> & {
     readonly requireApproval: RequireApproval;
     readonly approveOverwrite: ApproveOverwrite;

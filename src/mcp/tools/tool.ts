@@ -106,7 +106,7 @@ export type ToolCall = {
   readonly problems: CallProblem[];
   readonly extras: ResultExtras;
   readonly showsViews: boolean;
-  readonly tellProgress: (progress: CallProgress) => unknown;
+  readonly reportProgress: (progress: CallProgress) => unknown;
   /**
    * Returns a task to the client while the job continues. Undefined if the client does not support
    * tasks.

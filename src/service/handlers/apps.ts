@@ -2,7 +2,7 @@ import type { androidApps, iosApps } from "../../contract/apps.ts";
 import type { Meta } from "../../contract/fields.ts";
 import type { ListQuery } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import { notFound, takenFault, validationFailed } from "../../contract/problem.ts";
+import { notFound, makeTakenProblem, validationFailed } from "../../contract/problem.ts";
 import type { TaskTable, Tenant } from "../../store/tables.ts";
 import { androidAppKind, iosAppKind, type AppKindRules } from "../app-kinds.ts";
 import {
@@ -53,7 +53,7 @@ function handleApps<
     const isNamed = !problems.some(({ field }) => field === identifier);
     const other = isNamed ? await apps.findNamed(tenant, values[identifier]) : undefined;
     const isTaken = other !== undefined && other.id !== ownId;
-    const all = isTaken ? [takenFault(identifier), ...problems] : problems;
+    const all = isTaken ? [makeTakenProblem(identifier), ...problems] : problems;
     if (all.length > 0) throw validationFailed(all);
     return values;
   }

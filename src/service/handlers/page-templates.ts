@@ -13,7 +13,7 @@ import {
 } from "../../contract/page-template.ts";
 import {
   notFound,
-  faultOf,
+  makeFieldProblem,
   overloaded,
   Problem,
   templateRefused,
@@ -393,7 +393,7 @@ const most_bytes = { body: limits.template_body_bytes, css: limits.template_css_
 /** Finds characters that cannot be stored, and text beyond the size limit. */
 function findStorageFaults(field: TemplateField, text: string): TextProblem[] {
   const place = (offset: number, fault: string) => ({
-    ...faultOf(field, fault),
+    ...makeFieldProblem(field, fault),
     ...createLocator(text)(offset),
   });
   const faults: TextProblem[] = [];

@@ -1,7 +1,7 @@
 import type { Link, shortLinks } from "../../contract/links.ts";
 import { limits } from "../../contract/limits.ts";
 import { messages } from "../../contract/messages.ts";
-import { faultOf, notFound, validationFailed } from "../../contract/problem.ts";
+import { makeFieldProblem, notFound, validationFailed } from "../../contract/problem.ts";
 import { joinQueries, readQuery } from "../../contract/rules/address-query.ts";
 import { decodePath, findPathFault, normalizePath } from "../../contract/rules/link-path.ts";
 import { findWebAddressFault } from "../../contract/rules/web-address.ts";
@@ -114,5 +114,5 @@ function readAddress(text: string, key?: "errors"): Address {
 }
 
 function refuseField(field: string, fault: string, key?: "errors") {
-  return validationFailed([faultOf(field, fault)], key);
+  return validationFailed([makeFieldProblem(field, fault)], key);
 }

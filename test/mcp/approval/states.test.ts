@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Question } from "../../../src/mcp/approval/question.ts";
 import { createPageListener, type PageListener } from "../../../src/mcp/approval/page-listener.ts";
 import { approvalPath, createApprovalPages } from "../../../src/mcp/approval/approval-page.ts";
-import { digestOf } from "../../../src/text/digest.ts";
+import { hashValue } from "../../../src/text/digest.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openTab, pressButton, lookAtPage, sizes } from "../../support/browser.ts";
 import { openForEach } from "../../support/open-for.ts";
@@ -205,7 +205,7 @@ const states: Readonly<Record<string, () => Promise<Page>>> = {
     const lines = Array.from({ length: 900 }, (_, at) => {
       return {
         kind: at < 450 ? "removed" : "added",
-        text: `${at} ${digestOf([`${at}`])}`,
+        text: `${at} ${hashValue([`${at}`])}`,
       } as const;
     });
     const to = lines.map(({ text }) => text).join("-");

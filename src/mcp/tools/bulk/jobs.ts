@@ -124,7 +124,7 @@ async function watch(job: Job, call: ToolCall, waited_ms: number): Promise<JsonO
   const { bulk } = call.keyContext;
   const most_ms = call.answerWithTask ? mostTaskWait_ms : mostWait_ms;
   const ended = await bulk.wait(job, Math.max(0, most_ms - waited_ms), (now) => {
-    call.tellProgress(describeProgress(job, now));
+    call.reportProgress(describeProgress(job, now));
   });
   if (ended.state === "running") call.answerWithTask?.(describeTask(ended));
   return answerJob(ended, call);

@@ -4,7 +4,7 @@ import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import {
-  takenFault,
+  makeTakenProblem,
   unauthorized,
   validationFailed,
   type FieldProblem,
@@ -115,7 +115,7 @@ async function listTaken(
     if (typeof value !== "string" || isBlank(value)) continue;
     // If the lookup fails, the server itself rejects a taken value.
     const ids = await readIfPossible(listIdsWithValue(kind, field, value, call));
-    if (ids?.some((other) => other !== id) === true) problems.push(takenFault(field));
+    if (ids?.some((other) => other !== id) === true) problems.push(makeTakenProblem(field));
   }
   return problems;
 }
@@ -160,7 +160,7 @@ function normalizeHost(host: unknown): string {
  * enforce only the rules of the API's specification.
  */
 function isRuleOfAllServers({ field, message }: FieldProblem, { keyContext }: CheckCall): boolean {
-  const isTaken = message === takenFault(field).message;
+  const isTaken = message === makeTakenProblem(field).message;
   const isAny = isTaken || isForeignFault(message) || specifiedFields.has(field);
   return keyContext.checksConditions || isAny;
 }

@@ -14,7 +14,7 @@ import { journalWrite } from "../history/journal.ts";
 import { findTarget } from "../targets.ts";
 import type { ToolCall } from "../tool.ts";
 import { findWrittenProblems } from "../visits.ts";
-import { digestOf } from "../../../text/digest.ts";
+import { hashValue } from "../../../text/digest.ts";
 
 /** Runs a tool that calls one endpoint of the contract. */
 export async function runEndpoint(
@@ -158,7 +158,7 @@ async function actOnce<Result>(
   await requireApproved(await request());
   // A server without preconditions cannot detect changes, so the target is read again just before
   // the write. Changes after that are not detected.
-  const isStale = !keyContext.checksConditions && digestOf(await readState()) !== digestOf(state);
+  const isStale = !keyContext.checksConditions && hashValue(await readState()) !== hashValue(state);
   if (isStale) throw refuseChanged(tool);
   return carryOut();
 }
