@@ -22,7 +22,7 @@ type UnknownOutcome = {
   readonly kind: "doubtful";
   readonly reason: "timed_out" | "unreachable" | "overloaded";
   /** The reason, as a clause for the end of an error message. */
-  readonly said: string;
+  readonly explanation: string;
   readonly wait_ms?: number | undefined;
 };
 
@@ -71,7 +71,7 @@ export function describeFailure(call: AttemptedCall, end: FailedOutcome, checked
   if (end.kind === "failed" || end.kind === "unsent") return end.error;
   if (end.kind === "limited") return failLimited(end.wait_ms);
   // The call is a read, so it had no effect.
-  const message = endSentence(`The request failed: ${end.said}`);
+  const message = endSentence(`The request failed: ${end.explanation}`);
   if (end.reason === "overloaded") return failOverloaded(message, end.wait_ms);
   return new CallFailure(end.reason, message, { effect: "none", retry: "later" });
 }
@@ -114,13 +114,13 @@ function endSentence(text: string): string {
 
 function failUnknown(
   { endpoint, input }: AttemptedCall,
-  { said }: UnknownOutcome,
+  { explanation }: UnknownOutcome,
   end: FailedOutcome,
   checked: string | undefined,
 ): CallFailure {
   const refusal = readProblem(end);
   const message = [
-    endSentence(`It is unknown whether the call took effect: ${said}`),
+    endSentence(`It is unknown whether the call took effect: ${explanation}`),
     ...(refusal ? [endSentence(`The server rejected a second attempt: ${refusal.message}`)] : []),
     ...(checked === undefined ? [] : [`Checked: ${checked}.`]),
   ].join(" ");

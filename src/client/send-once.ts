@@ -91,11 +91,15 @@ function explainThrown(error: unknown, isOver: boolean): TryOutcome {
     return { kind: "unsent", error: new CallFailure("unreachable", message, facts, { cause }) };
   }
   if (isOver) {
-    return { kind: "doubtful", reason: "timed_out", said: "the server did not respond in time" };
+    return {
+      kind: "doubtful",
+      reason: "timed_out",
+      explanation: "the server did not respond in time",
+    };
   }
   // Only the error's code is shown, because its message may contain text from the server.
-  const said = `the connection was lost${describeCode(error)}`;
-  return { kind: "doubtful", reason: "unreachable", said };
+  const explanation = `the connection was lost${describeCode(error)}`;
+  return { kind: "doubtful", reason: "unreachable", explanation };
 }
 
 async function readReply(attempt: Attempt, reply: ArrivingReply): Promise<TryOutcome> {
@@ -162,8 +166,8 @@ function readOutage(
   }
   const who = host === undefined ? "Waypost" : `the server at ${host}`;
   const words = host === undefined ? message : message && quote(message, Infinity);
-  const said = `${who} returned status ${status}${words === undefined ? "" : `: ${words}`}`;
-  return { kind: "doubtful", reason: "overloaded", said, wait_ms };
+  const explanation = `${who} returned status ${status}${words === undefined ? "" : `: ${words}`}`;
+  return { kind: "doubtful", reason: "overloaded", explanation, wait_ms };
 }
 
 const leastWait_ms = 1000;
@@ -230,7 +234,7 @@ function findSentence(body: unknown): string | undefined {
   if (!isJsonObject(body)) return undefined;
   const { error, errors, message } = body;
   const inner = isJsonObject(error) ? error["message"] : undefined;
-  return [error, inner, errors, message].find((said) => typeof said === "string");
+  return [error, inner, errors, message].find((text) => typeof text === "string");
 }
 
 function isPage(text: string): boolean {
@@ -240,14 +244,14 @@ function isPage(text: string): boolean {
 /** Waypost lists `problems`. Other servers list messages, either in an array or by field name. */
 function listProblems(body: unknown): readonly JsonObject[] {
   if (!isJsonObject(body)) return [];
-  const said = body["problems"] ?? body["errors"] ?? body["error"];
-  if (Array.isArray(said)) {
-    return said
+  const listed = body["problems"] ?? body["errors"] ?? body["error"];
+  if (Array.isArray(listed)) {
+    return listed
       .slice(0, mostProblems)
       .map((item) => (isJsonObject(item) ? item : { message: item }));
   }
-  if (!isJsonObject(said) || typeof said["message"] === "string") return [];
-  const named = Object.entries(said).slice(0, mostProblems);
+  if (!isJsonObject(listed) || typeof listed["message"] === "string") return [];
+  const named = Object.entries(listed).slice(0, mostProblems);
   return named
     .flatMap(([field, texts]) => [texts].flat().map((text) => nameProblem(field, text)))
     .slice(0, mostProblems);
@@ -394,10 +398,10 @@ const readableId = z.union([storedId, z.int().transform(String)]);
  * one. An empty page is always the last one, so that no reader loops forever.
  */
 function readMeta(given: unknown, input: JsonObject, shown: number): ReceivedMeta {
-  const { limit: said, next, ...rest }: ReceivedMeta = readRecord(meta, given)?.record ?? {};
+  const { limit: reported, next, ...rest }: ReceivedMeta = readRecord(meta, given)?.record ?? {};
   const page = Number(input["page"] ?? 1);
-  const asked = Number(input["limit"] ?? said ?? paging.default_limit);
-  const limit = isCount(said) && said >= shown ? Math.min(said, asked) : undefined;
+  const asked = Number(input["limit"] ?? reported ?? paging.default_limit);
+  const limit = isCount(reported) && reported >= shown ? Math.min(reported, asked) : undefined;
   const isMore = () => {
     if (isCount(next) && next > page) return true;
     if (isCount(rest.last)) return rest.last > page;

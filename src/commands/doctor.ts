@@ -52,9 +52,9 @@ export const doctor: Command<typeof doctorFlags> = {
 async function run(invocation: Invocation<typeof doctorFlags>): Promise<boolean> {
   const { config, host } = invocation;
   const faults: string[] = [];
-  const note = ({ about, fault, warning, said = "" }: Finding) => {
+  const note = ({ about, fault, warning, info = "" }: Finding) => {
     const word = fault !== undefined ? "FAULT" : warning !== undefined ? "WARN" : "ok";
-    print(`${word.padEnd(5)} ${about.padEnd(13)} ${fault ?? warning ?? said}`);
+    print(`${word.padEnd(5)} ${about.padEnd(13)} ${fault ?? warning ?? info}`);
     if (fault !== undefined) faults.push(fault);
   };
   const checks = { ...invocation, note };
@@ -97,8 +97,8 @@ function describeConfiguration(config: Config, version: string): Finding {
   const chosen = tools.length === 0 ? "all tools" : `tools ${tools.join(",")}`;
   const runtime = `Waypost ${version} on Node ${process.versions.node}`;
   const hosts = destinations === undefined ? "any host" : writeHosts(destinations);
-  const said = `${runtime}: ${where}, mode ${mode}, ${chosen}, destinations ${hosts}`;
-  return { about: "configuration", said: [said, ...listSettingNotes(config)].join("; ") };
+  const info = `${runtime}: ${where}, mode ${mode}, ${chosen}, destinations ${hosts}`;
+  return { about: "configuration", info: [info, ...listSettingNotes(config)].join("; ") };
 }
 
 /** Returns undefined before the first start, or if the database cannot be opened. */
@@ -128,14 +128,14 @@ function noteFirstStart(config: Config, note: Note): undefined {
   checkDataFolder(data);
   const url = readDatabaseUrl(config);
   const place = url === undefined ? data : describeDatabase(url);
-  note({ about: "store", said: `does not exist yet; the first start creates it in ${place}` });
+  note({ about: "store", info: `does not exist yet; the first start creates it in ${place}` });
   const fault =
     "is set, but a new database does not have this key; unset WAYPOST_API_KEY and " +
     "WAYPOST_API_KEY_FILE, or set WAYPOST_BASE_URL";
   const file = findOwnerKeyFile(data);
-  const said = `the first start ${existsSync(file) ? "uses the key" : "creates it"} in ${file}`;
-  note({ about: "key", said, ...(isKeyGiven(secrets) && { fault }) });
-  note({ about: "approvals", said: keptLater });
+  const info = `the first start ${existsSync(file) ? "uses the key" : "creates it"} in ${file}`;
+  note({ about: "key", info, ...(isKeyGiven(secrets) && { fault }) });
+  note({ about: "approvals", info: keptLater });
 }
 
 const keptLater = "can be stored (the first approval creates the file)";
@@ -154,7 +154,7 @@ async function examine(deployment: Deployment, checks: Checks): Promise<void> {
   if (ownerKey?.state !== "wrong" && (await noteAnswer(deployment, key, note))) {
     const { version } = host;
     const inspected = await inspectTools({ config, version, key, deployment, mustExist: true });
-    note({ about: "access", said: describeAccess(inspected) });
+    note({ about: "access", info: describeAccess(inspected) });
     if (flags.public === true && isUseless) note({ about: "domain", warning: noKeyForHosts });
     else if (flags.public === true) {
       const { access, known } = inspected.keyContext;
@@ -177,12 +177,12 @@ async function noteAnswer(deployment: Deployment, key: string | undefined, note:
     return false;
   }
   if (failure !== undefined && !(failure instanceof Problem)) throw failure;
-  if (own === undefined) note({ about: "remote server", said: `${origin} answers` });
-  if (failure === undefined) note({ about: "key", said: "works" });
+  if (own === undefined) note({ about: "remote server", info: `${origin} answers` });
+  if (failure === undefined) note({ about: "key", info: "works" });
   if (failure === undefined || key === undefined) return true;
   const { message } = failure;
   const isRejected = /invalid\.|suspended/i.test(readAnswer(message));
-  note({ about: "key", said: `is accepted (${message})`, ...(isRejected && { fault: message }) });
+  note({ about: "key", info: `is accepted (${message})`, ...(isRejected && { fault: message }) });
   return !isRejected;
 }
 
@@ -213,20 +213,20 @@ export async function noteDomains(look: DomainCheck, note: Note): Promise<void> 
     for (const { severity, message, fix } of findings) {
       note({ about, [members[severity]]: `${host}: ${message} ${fix}` });
     }
-    if (findings.length === 0) note({ about, said: `${host}: phones can verify the apps` });
+    if (findings.length === 0) note({ about, info: `${host}: phones can verify the apps` });
   }
 }
 
-const members = { error: "fault", warning: "warning", info: "said" } as const;
+const members = { error: "fault", warning: "warning", info: "info" } as const;
 
 async function tryState({ data }: Config, { state }: Deployment, note: Note): Promise<void> {
   const about = "approvals";
   try {
     if (state.exists()) await state.open();
     else checkDataFolder(data);
-    note({ about, said: state.exists() ? "can be stored" : keptLater });
+    note({ about, info: state.exists() ? "can be stored" : keptLater });
   } catch (error) {
-    if (error instanceof NotMigrated) note({ about, said: keptLater });
+    if (error instanceof NotMigrated) note({ about, info: keptLater });
     else note({ about, fault: error instanceof Error ? error.message : "" });
   }
 }
@@ -241,5 +241,5 @@ function noteOwnerKey(key: OwnerKey, { config, host, note }: Checks): void {
   const need = `no key was found; ${where}, or set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE`;
   if (key.state === "wrong") note({ about, fault: where });
   else if (key.elsewhere === undefined) note({ about, fault: need });
-  else note({ about, said: `waypost serve needs no key in ${config.data}; ${where}` });
+  else note({ about, info: `waypost serve needs no key in ${config.data}; ${where}` });
 }

@@ -4,7 +4,7 @@ import { createBrowserHandlers, type BrowserParts } from "../app/console/browser
 import { requireTrustedOwner } from "../app/data/data-folder.ts";
 import { readApiKey } from "../app/data/secrets.ts";
 import { createReadiness } from "../app/http/answer-probes.ts";
-import { createReadSaid } from "../app/http/find-country.ts";
+import { createHeaderReader } from "../app/http/find-country.ts";
 import { createFolderListener } from "../app/listening/folder-listener.ts";
 import { chooseTools, createAssistant, readKnownKey } from "../app/process/assistant.ts";
 import { identifyOwn, withDeployment, type Deployment } from "../app/process/deployment.ts";
@@ -153,7 +153,7 @@ function setHandlers(deployment: Deployment, parts: HandlerParts): void {
       identify: identifyOwn(deployment),
       describeListener: () => ({ kind: "stdio" }),
       addresses: { url, links, mcp: undefined },
-      findCountry: createReadSaid(config),
+      findCountry: createHeaderReader(config),
       trustedProxies: undefined,
     }),
     api: undefined,

@@ -134,7 +134,7 @@ export type ServerSettings = {
     readonly about: string;
     readonly fault?: string;
     readonly warning?: string;
-    readonly said?: string;
+    readonly info?: string;
   }[];
   readonly groups: readonly { readonly name: string; readonly rows: readonly ShownSetting[] }[];
 };

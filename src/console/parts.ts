@@ -122,7 +122,7 @@ export function renderTable<Row>(
   const heads = shown.map(
     ({ name, look = "", head = name }) => html`<th scope="col" class="${look}">${head}</th>`,
   );
-  const cells = (row: Row) =>
+  const renderCells = (row: Row) =>
     shown.map(({ look = "", isRowName = false, cell }) =>
       isRowName
         ? html`<th scope="row" dir="auto">${cell(row)}</th>`
@@ -141,7 +141,7 @@ export function renderTable<Row>(
       ${rows.map(
         (row) =>
           html`<tr>
-            ${cells(row)}
+            ${renderCells(row)}
           </tr>`,
       )}
     </tbody>

@@ -53,7 +53,7 @@ export type RecordPages<Kind extends RecordKind> = {
   readonly settings?: RecordForm;
   /** Candidates for the page's title; the first non-empty one is used. */
   readonly names: (record: Records[Kind]) => readonly (string | null | undefined)[];
-  readonly view: (visit: Visit, record: Records[Kind]) => Promise<RecordView | Unreadable>;
+  readonly loadView: (visit: Visit, record: Records[Kind]) => Promise<RecordView | Unreadable>;
   readonly deleted: string;
 };
 
@@ -188,7 +188,7 @@ async function show<Kind extends RecordKind>(
   if (failed?.kind === "failed") return showFailed(kind, visit, state, failed.failure);
   if (main?.kind !== "done") return showGone(kind);
   const [view, ...forms] = await Promise.all([
-    kind.view(visit, main.result),
+    kind.loadView(visit, main.result),
     ...kind.forms.map((form, at) => {
       const own = read[at];
       return own?.kind === "done" && renderRecordForm(kind, visit, state, form, own.result);
@@ -242,9 +242,9 @@ async function renderRecordForm(
   const { fields, heading, tool, suffix, mark } = form;
   const values = readValues(fields, record);
   const mayWrite = account.mayUse(tool);
-  const card = (inside: Part) =>
+  const renderBody = (inside: Part) =>
     heading === undefined ? renderBox("Fields", { inside }) : renderCard(heading, { inside });
-  if (!mayWrite && heading === undefined) return card(renderValues(fields, values));
+  if (!mayWrite && heading === undefined) return renderBody(renderValues(fields, values));
   const isAddressed = form === state.form;
   const kept = isAddressed ? visit.kept : undefined;
   const failure = isAddressed ? state.failure : undefined;
@@ -259,7 +259,9 @@ async function renderRecordForm(
   const marks = mark?.(account, readParam(params, "id"), isTyped);
   const attributes = html`class="stack" ${marks} ${renderGuard(isTyped)}`;
   const action = writeAddress(kind, { params, url }, suffix);
-  return card(renderForm({ formToken }, action, [renderShown(fields, was), body], attributes));
+  return renderBody(
+    renderForm({ formToken }, action, [renderShown(fields, was), body], attributes),
+  );
 }
 
 /** Shows the fields that have a value to users whose key may not change them. */

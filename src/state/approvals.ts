@@ -43,19 +43,19 @@ export type Approvals = {
    */
   readonly askPage: (
     request: ApprovalPageRequest,
-  ) => Promise<RecordedAnswer | { readonly said: "used" } | { readonly waits: Approval }>;
+  ) => Promise<RecordedAnswer | { readonly decision: "used" } | { readonly waits: Approval }>;
   readonly listWaiting: (keyPrint: string) => Promise<readonly Approval[]>;
   readonly findPage: (id: string) => Promise<Approval | undefined>;
   /** Reads only the status, because waiting calls poll it and the preview may be long. */
   readonly readStatus: (id: string) => Promise<Approval["status"] | undefined>;
   /** Saves the user's answer. Returns false if the approval is no longer waiting. */
-  readonly decidePage: (id: string, said: RecordedAnswer["said"]) => Promise<boolean>;
+  readonly decidePage: (id: string, decision: RecordedAnswer["decision"]) => Promise<boolean>;
   readonly removeEnded: () => Promise<void>;
   /** Returns how many approvals this process has requested, and how many expired unused. */
   readonly measure: () => Readonly<Record<"asked" | "expired", number>>;
 };
 
-type RecordedAnswer = { readonly said: "approved" | "declined" };
+type RecordedAnswer = { readonly decision: "approved" | "declined" };
 
 const idBytes = 20;
 
@@ -107,11 +107,11 @@ export function createApprovals(
       return (await current.where("id", "=", id).executeTakeFirst())?.status;
     },
 
-    decidePage: (id, said) =>
+    decidePage: (id, decision) =>
       write(async (inner) => {
         const current = selectCurrent(inner, "page", clock.now()).select("id");
         const row = await current.where("id", "=", id).executeTakeFirst();
-        return row !== undefined && setStatus(inner, row.id, "waiting", said);
+        return row !== undefined && setStatus(inner, row.id, "waiting", decision);
       }),
 
     removeEnded: async () => {
@@ -168,16 +168,16 @@ async function readAnswer(
     .where("digest", "=", digest)
     .execute();
   const ended = current.find(({ id }) => id === waited);
-  if (ended?.status === "used") return { said: "used" };
-  if (ended?.status === "told") return { said: "declined" };
+  if (ended?.status === "used") return { decision: "used" };
+  if (ended?.status === "told") return { decision: "declined" };
   const unused = current.filter(({ status }) => status !== "used" && status !== "told");
   // Ignore approvals with a different PIN. Another process requested them.
   const row = unused.find((approval) => approval.pin === (pin ?? null));
   if (row === undefined) return undefined;
   if (row.status === "waiting") return { waits: row };
-  const said = row.status === "approved" ? "approved" : "declined";
-  await setStatus(db, row.id, said, said === "approved" ? "used" : "told");
-  return { said };
+  const decision = row.status === "approved" ? "approved" : "declined";
+  await setStatus(db, row.id, decision, decision === "approved" ? "used" : "told");
+  return { decision };
 }
 
 /**

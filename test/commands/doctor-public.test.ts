@@ -71,8 +71,8 @@ async function list(
   const look = { call, known, mayRead: () => true, signal: nobodyLeaves };
   const now = world.now();
   await noteDomains({ ...look, fetchFile, now }, (line) => lines.push(line));
-  return lines.map(({ about, fault, warning, said }) => {
-    return [about, fault ?? warning ?? said, fault !== undefined];
+  return lines.map(({ about, fault, warning, info }) => {
+    return [about, fault ?? warning ?? info, fault !== undefined];
   });
 }
 

@@ -22,7 +22,7 @@ type ApprovalRequest = typeof act & { readonly pin?: string };
 
 async function waitFor({ approvals }: State, wanted: ApprovalRequest = act): Promise<string> {
   const asked = await approvals.askPage(wanted);
-  if (!("waits" in asked)) throw new Error(`it was ${asked.said} before it was asked`);
+  if (!("waits" in asked)) throw new Error(`it was ${asked.decision} before it was asked`);
   return asked.waits.id;
 }
 
@@ -71,11 +71,13 @@ describe("an approval page", () => {
     const waited = await waitFor(state);
     await state.approvals.decidePage(waited, "approved");
     const askers = Array.from({ length: 10 }, (_, asker) => (asker % 2 === 0 ? state : other));
-    const said = await Promise.all(
+    const answers = await Promise.all(
       askers.map(({ approvals }) => approvals.askPage({ ...act, waited })),
     );
-    expect(said.filter((one) => "said" in one && one.said === "approved")).toHaveLength(1);
-    expect(said.filter((one) => "said" in one && one.said === "used")).toHaveLength(9);
+    expect(answers.filter((one) => "decision" in one && one.decision === "approved")).toHaveLength(
+      1,
+    );
+    expect(answers.filter((one) => "decision" in one && one.decision === "used")).toHaveLength(9);
     // A request for another action cannot use the approval.
     expect(await state.approvals.askPage({ ...another, waited })).toHaveProperty("waits");
   });
@@ -83,7 +85,7 @@ describe("an approval page", () => {
   test("reports a rejection to every waiting request", async () => {
     const waited = await waitFor(state);
     await state.approvals.decidePage(waited, "declined");
-    const declined = { said: "declined" };
+    const declined = { decision: "declined" };
     expect(await state.approvals.askPage({ ...act, waited })).toEqual(declined);
     expect(await other.approvals.askPage({ ...act, waited })).toEqual(declined);
     expect(await waitFor(other)).not.toBe(waited);
@@ -91,15 +93,15 @@ describe("an approval page", () => {
 
   test.each(["approved", "declined"] as const)(
     'reports the decision "%s" to one request, and the next request gets a new page',
-    async (said) => {
+    async (decision) => {
       const id = await waitFor(state);
-      expect(await other.approvals.decidePage(id, said)).toBe(true);
+      expect(await other.approvals.decidePage(id, decision)).toBe(true);
       const asked = await Promise.all([
         state.approvals.askPage(act),
         other.approvals.askPage(act),
         state.approvals.askPage(act),
       ]);
-      expect(asked.filter((answer) => "said" in answer)).toEqual([{ said }]);
+      expect(asked.filter((answer) => "decision" in answer)).toEqual([{ decision }]);
       expect(await waitFor(state)).not.toBe(id);
     },
   );
@@ -112,8 +114,8 @@ describe("an approval page", () => {
       state.approvals.decidePage(id, "declined"),
     ]);
     expect(decided.filter(Boolean)).toHaveLength(1);
-    const said = decided[0] ? "approved" : "declined";
-    expect(await state.approvals.askPage(act)).toEqual({ said });
+    const decision = decided[0] ? "approved" : "declined";
+    expect(await state.approvals.askPage(act)).toEqual({ decision });
   });
 
   test("can be found with its current status, but only by its exact ID", async () => {

@@ -57,7 +57,7 @@ async function listFindings(context: AccountContext): Promise<readonly Finding[]
   const store = context.deployment.own?.store;
   const findings: Finding[] = [];
   const note = (finding: Finding) => void findings.push(finding);
-  for (const said of listSettingNotes(config)) note({ about: "configuration", said });
+  for (const info of listSettingNotes(config)) note({ about: "configuration", info });
   await noteCountries(config, note);
   if (store !== undefined) await noteStore(store, config, clock.now(), note);
   await noteProxies({ config, store, listener: describeListener() }, note);

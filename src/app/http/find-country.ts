@@ -22,14 +22,14 @@ type CountryOptions = {
  */
 export async function openFindCountry(options: CountryOptions): Promise<FindCountry | undefined> {
   const { geoip_file, trusted_proxies } = options.config;
-  const findSaid = createReadSaid(options.config);
-  if (geoip_file === undefined) return findSaid;
+  const readCountryHeader = createHeaderReader(options.config);
+  if (geoip_file === undefined) return readCountryHeader;
   const { followCountryFile } = await import("./country-file.ts");
   const find = await followCountryFile(geoip_file, options);
   const trusts = createTrust(trusted_proxies);
   return (request) => {
-    const said = findSaid?.(request);
-    if (said !== undefined) return said;
+    const country = readCountryHeader?.(request);
+    if (country !== undefined) return country;
     // Behind an untrusted proxy, the lookup is skipped, because it would find the proxy's country.
     const address = findOwnAddress(findClientAddress(request, trusts), request.headers);
     return address === undefined ? undefined : find(address);
@@ -41,7 +41,7 @@ export async function openFindCountry(options: CountryOptions): Promise<FindCoun
  * header, because anyone else could claim any country. A stdio process needs no trusted proxies,
  * because its only visitors are on this machine.
  */
-export function createReadSaid({
+export function createHeaderReader({
   country_header: header,
   trusted_proxies,
 }: Omit<CountryOptions["config"], "geoip_file">): FindCountry | undefined {

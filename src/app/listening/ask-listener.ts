@@ -70,10 +70,10 @@ async function askListener(
       text += chunk;
       if (text.length > 4096) return "foreign";
     }
-    const { said, proof } = JSON.parse(text);
-    const isOurs = isSameSecret(String(proof), sign(secret, "answer", port, nonce, said));
+    const { said: statement, proof } = JSON.parse(text);
+    const isOurs = isSameSecret(String(proof), sign(secret, "answer", port, nonce, statement));
     // Only a process that uses the same data folder can create this signature.
-    return isOurs ? (JSON.parse(said) as Statement) : "foreign";
+    return isOurs ? (JSON.parse(statement) as Statement) : "foreign";
   } catch (error) {
     // A process that is shutting down may reset the connection.
     const isGone = ["ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(readCode(error));
@@ -121,8 +121,11 @@ export function createAnswerProcess(
     const isRecent = Math.abs(clock.now() - Number.parseInt(nonce, 10)) < validFor_ms;
     const expected = sign(secret, purpose, port, nonce);
     if (!isRecent || !isSameSecret(String(headers[proofHeader]), expected)) return false;
-    const said = JSON.stringify(readStatement());
-    respondJson(response, 200, { said, proof: sign(secret, "answer", port, nonce, said) });
+    const statement = JSON.stringify(readStatement());
+    respondJson(response, 200, {
+      said: statement,
+      proof: sign(secret, "answer", port, nonce, statement),
+    });
     if (purpose === "leave") leave?.();
     return true;
   };

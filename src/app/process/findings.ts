@@ -24,7 +24,7 @@ export type Finding = {
   readonly about: string;
   readonly fault?: string;
   readonly warning?: string;
-  readonly said?: string;
+  readonly info?: string;
 };
 
 export type Note = (finding: Finding) => void;
@@ -71,7 +71,7 @@ export async function noteCountries(
     const file = `${kind} of ${madeAt.toISOString().slice(0, 10)}`;
     const header =
       country_header === undefined ? "" : `the header ${country_header}, otherwise from `;
-    note({ about, said: `are read from ${header}${file}` });
+    note({ about, info: `are read from ${header}${file}` });
   });
 }
 
@@ -154,8 +154,8 @@ export async function noteStore(
 ): Promise<void> {
   const slow = await listSlow(db);
   const fault = await findWriteFault(db);
-  const said = ["opens without errors", ...slow].join("; ");
-  note({ about: "store", said, ...(fault && { fault }) });
+  const info = ["opens without errors", ...slow].join("; ");
+  note({ about: "store", info, ...(fault && { fault }) });
   await noteClock(db, note);
   await noteWebhooks({ db }, config, now, note);
 }
@@ -165,7 +165,7 @@ async function noteClock(db: Store["db"], note: Note): Promise<void> {
   if (readEngine(db) === "sqlite") return;
   // The query uses no table, so the cast is safe.
   const fault = await findClockFault(db as unknown as Kysely<unknown>);
-  note({ about: "clock", said: "agrees with the database's clock", ...(fault && { fault }) });
+  note({ about: "clock", info: "agrees with the database's clock", ...(fault && { fault }) });
 }
 
 /** The age at which a waiting event is overdue. Leaves time for short outages and restarts. */
@@ -193,11 +193,11 @@ async function noteWebhooks(
   });
   for (const finding of found.slice(0, mostFindings)) note({ about, ...finding });
   const more = found.length - mostFindings;
-  if (more > 0) note({ about, said: `and ${more} more; waypost webhooks list shows all` });
+  if (more > 0) note({ about, info: `and ${more} more; waypost webhooks list shows all` });
   if (found.length > 0) return;
   const waiting = webhooks.reduce((sum, each) => sum + each.waiting, 0);
   const count = webhooks.length === 1 ? "1 webhook" : `${webhooks.length} webhooks`;
-  note({ about, said: `${count}, no failed deliveries; ${describeWaiting(waiting)}` });
+  note({ about, info: `${count}, no failed deliveries; ${describeWaiting(waiting)}` });
 }
 
 type OverdueEvents = {
@@ -229,7 +229,7 @@ function listFindings(
       `(${last_fault ?? "no answer"}); ${describeWaiting(waiting)}. ` +
       `Check ${fix === undefined ? "the receiver" : "its address"}, ` +
       `then run waypost webhooks test ${id}${fix === undefined ? "" : `. ${fix}`}`;
-    found.push(failing_since <= recent ? { fault: line } : { said: line });
+    found.push(failing_since <= recent ? { fault: line } : { info: line });
   }
   if (dead > 0) {
     const [lost, them] =
@@ -237,7 +237,7 @@ function listFindings(
         ? [`1 event for ${name} could not be delivered. It is`, "it"]
         : [`${dead} events for ${name} could not be delivered. They are`, "them"];
     const resend = `waypost webhooks resend ${id} sends ${them} again`;
-    found.push({ said: `${lost} kept for a week: ${resend}` });
+    found.push({ info: `${lost} kept for a week: ${resend}` });
   }
   return found;
 }

@@ -38,7 +38,7 @@ export const appPages: readonly Page[] = [
       creation: { tool: `register_${name}`, button: "Register app", note: "registered" },
       form: { fields },
       names: (app: ListedApp) => [nameApp(kind, app)],
-      view: async (visit, app) => {
+      loadView: async (visit, app) => {
         const [links, history] = await Promise.all([
           renderLinks(kind, app[identifier] ?? "", visit.account),
           renderHistory(visit, app.id),

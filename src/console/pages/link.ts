@@ -30,11 +30,11 @@ export const linkPages = createRecordPages({
   },
   form: { fields: linkFields, write: writeChanges, render: renderFields, mark: markDraft },
   names: ({ name, path }: Records["link"]) => [name, `/${path ?? ""}`],
-  view,
+  loadView,
   deleted: "deleted",
 });
 
-async function view(visit: Visit) {
+async function loadView(visit: Visit) {
   const { account } = visit;
   const id = readParam(visit.params, "id");
   const [answer, explained, stats, history] = await Promise.all([

@@ -134,7 +134,7 @@ export const projectPages: readonly Page[] = [
         account.admin.updateProjectSettings(id, writeSettings(changes)),
     },
     names: ({ name, subdomain }) => [name, subdomain],
-    view: async (visit, project) => ({ side: await renderSide(visit, project) }),
+    loadView: async (visit, project) => ({ side: await renderSide(visit, project) }),
     deleted: "closed",
   }),
 ];

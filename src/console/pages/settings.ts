@@ -24,8 +24,8 @@ async function show({ account }: Visit): Promise<Reply> {
 }
 
 function renderSettings({ now, findings, groups }: ServerSettings): Part {
-  const found = findings.map(({ about, fault, warning, said }) => {
-    return [writeLabel(about), renderFault(fault ?? warning) ?? said] as const;
+  const found = findings.map(({ about, fault, warning, info }) => {
+    return [writeLabel(about), renderFault(fault ?? warning) ?? info] as const;
   });
   const inside = html`${found.length > 0 && renderFacts(found)}
     <p class="hint">

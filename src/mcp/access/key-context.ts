@@ -224,11 +224,11 @@ function createCall({
 
 /** Wraps `describe` so that it never returns the same text twice in a row. */
 function describeOnce(describe: () => string | undefined = () => undefined) {
-  let said: string | undefined;
+  let lastText: string | undefined;
   return (isNeeded: () => boolean): string | undefined => {
     const text = describe();
-    if (text === undefined || text === said || !isNeeded()) return undefined;
-    said = text;
+    if (text === undefined || text === lastText || !isNeeded()) return undefined;
+    lastText = text;
     return text;
   };
 }

@@ -49,7 +49,7 @@ export type PersonAnswer = {
    * `yes` and `unticked` are answers in a form. `opened`: the client opened the approval page, and
    * the decision there is unknown. `nothing`: no user saw the question.
    */
-  readonly said: "yes" | "no" | "unticked" | "opened" | "nothing";
+  readonly kind: "yes" | "no" | "unticked" | "opened" | "nothing";
   /** The number that the user typed, if the question requires one. */
   readonly count?: number | undefined;
 };
@@ -116,13 +116,13 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     const isForm = canAnswer && pin === undefined && fitsText(request.question);
     const ask = () => (isForm ? askByForm(pending) : askByPage(pending));
     // If a PIN is required, a form can be used only to decline.
-    const isLocked = pin !== undefined && answer?.said === "yes";
-    if (answer === undefined || answer.said === "opened" || isLocked) return ask();
+    const isLocked = pin !== undefined && answer?.kind === "yes";
+    if (answer === undefined || answer.kind === "opened" || isLocked) return ask();
     const { approvals } = await openState();
     // Every answer uses up its token, so no answer counts twice.
     const isApproved = await approvals.takeForToken(answer.token, digest);
     // If the client never showed the question, the assistant gives the page's URL to the user.
-    if (answer.said === "nothing") {
+    if (answer.kind === "nothing") {
       return askByPage({ ...pending, person: { ...person, canOpen: false } });
     }
     requireApprovedForm(request, answer);
@@ -159,10 +159,10 @@ async function askByPage(pending: PendingRequest): Promise<void> {
     told: isByHand ? undefined : { realm: key.realm, headline: question.title },
   });
   if ("waits" in asked) throw await referToPage(pending, asked.waits);
-  if (asked.said === "declined") {
+  if (asked.decision === "declined") {
     throw refuseDeclined(request, "The user declined this on the approval page.");
   }
-  if (asked.said === "used") {
+  if (asked.decision === "used") {
     throw refuseDeclined(request, "This approval was already used for the same call.");
   }
 }
@@ -204,7 +204,7 @@ async function referToPage(
   try {
     const url = await openPage(id);
     if (!canOpen) return refuseUnapproved(request, approval, url);
-    const isOpened = answer?.said === "opened" && answer.token === id;
+    const isOpened = answer?.kind === "opened" && answer.token === id;
     return new PendingQuestion({ id, question: request.question, page: { url, isOpened } });
   } catch (error) {
     if (error instanceof NoApprovalPage) return refuseUnapproved(request, approval, error);
@@ -216,9 +216,9 @@ async function referToPage(
  * Throws unless the user approved in the form. If the user did not tick the box, the assistant may
  * ask again, because the user may have overlooked it.
  */
-function requireApprovedForm(request: ApprovalRequest, { said, count }: PersonAnswer): void {
+function requireApprovedForm(request: ApprovalRequest, { kind, count }: PersonAnswer): void {
   const { tool, question } = request;
-  if (said === "unticked") {
+  if (kind === "unticked") {
     throw refuseDeclined(
       request,
       "The Approve box in the form was not ticked, so nothing was done.",
@@ -226,7 +226,7 @@ function requireApprovedForm(request: ApprovalRequest, { said, count }: PersonAn
         "before they accept it.",
     );
   }
-  if (said !== "yes") throw refuseDeclined(request, "The user did not approve.");
+  if (kind !== "yes") throw refuseDeclined(request, "The user did not approve.");
   if (question.count !== undefined && count !== question.count) {
     throw refuseDeclined(request, `The user did not type the number ${question.count}.`);
   }

@@ -76,10 +76,10 @@ export async function openDialogue(
       if (isModern) return askModern(waiting);
       const isLast = (questions += 1) > mostQuestions;
       const answer = isLast
-        ? ({ token: id, said: "no" } as const)
+        ? ({ token: id, kind: "no" } as const)
         : await readPersonAnswer(await askLegacy(waiting, context));
       person = { ...person, answer };
-      if (page === undefined || answer.said !== "opened") return undefined;
+      if (page === undefined || answer.kind !== "opened") return undefined;
       client.noteOpened(id);
       return wait(id);
     },
@@ -88,7 +88,7 @@ export async function openDialogue(
   async function readPersonAnswer(reply: QuestionReply): Promise<PersonAnswer> {
     // A cancelled call closes its question, but the user may already have seen it.
     const isShown = await client.noteReply(reply, signal.aborted);
-    return isShown ? readAnswer(reply) : { token: reply.token, said: "nothing" };
+    return isShown ? readAnswer(reply) : { token: reply.token, kind: "nothing" };
   }
 
   async function wait(id: string): Promise<InputRequiredResult | undefined> {
@@ -125,14 +125,14 @@ function readReply({ mcpReq }: ServerContext): QuestionReply | undefined {
   const state = mcpReq.requestState();
   const token = typeof state === "string" && approvalId.test(state) ? state : "";
   const to = pageName in inputResponses ? "page" : "form";
-  const said = inputResponses[to === "page" ? pageName : formName];
-  if (said !== undefined) return { to, token, said, action: readAction(said) };
+  const response = inputResponses[to === "page" ? pageName : formName];
+  if (response !== undefined) return { to, token, response, action: readAction(response) };
   // A repeated call without an answer waits for the decision on the approval page.
-  return token === "" ? undefined : { to: "page", token, said: {}, action: "accept" };
+  return token === "" ? undefined : { to: "page", token, response: {}, action: "accept" };
 }
 
-function readAction(said: unknown): QuestionReply["action"] {
-  return replied.safeParse(said).data?.action;
+function readAction(response: unknown): QuestionReply["action"] {
+  return replied.safeParse(response).data?.action;
 }
 
 function askModern(waiting: WaitingApproval): InputRequiredResult {
@@ -158,14 +158,14 @@ async function askLegacy(
   // `relatedRequestId` sends the question in the call's own HTTP response, without another stream.
   const options = { timeout: limits.approval_ms, signal, relatedRequestId };
   try {
-    const said = await mcpReq.elicitInput(buildParams(waiting), options);
-    return { to, token, said, action: readAction(said) };
+    const response = await mcpReq.elicitInput(buildParams(waiting), options);
+    return { to, token, response, action: readAction(response) };
   } catch (error) {
     const code = error instanceof ProtocolError ? error.code : undefined;
     const failure = code === timeoutCode ? "timeout" : "error";
     // A broken connection or our own timeout does not mean that the client cannot show questions.
     const isClients = signal.aborted || code !== undefined;
-    return { to, token, said: undefined, ...(isClients && { failure }) };
+    return { to, token, response: undefined, ...(isClients && { failure }) };
   }
 }
 
@@ -208,14 +208,14 @@ function buildParams({
 }
 
 /** Only a form that the user accepted with the box ticked counts as approval. */
-function readAnswer({ to, token, said, action }: QuestionReply): PersonAnswer {
+function readAnswer({ to, token, response, action }: QuestionReply): PersonAnswer {
   if (to === "form") {
-    const count = typedCount.safeParse(said).data?.content.count;
-    if (tickedForm.safeParse(said).success) return { token, said: "yes", count };
-    return { token, said: action === "accept" ? "unticked" : "no" };
+    const count = typedCount.safeParse(response).data?.content.count;
+    if (tickedForm.safeParse(response).success) return { token, kind: "yes", count };
+    return { token, kind: action === "accept" ? "unticked" : "no" };
   }
   // `cancel` is no answer: the user closed the question, or the browser did not open.
-  return { token, said: action === "accept" ? "opened" : action === "decline" ? "no" : "nothing" };
+  return { token, kind: action === "accept" ? "opened" : action === "decline" ? "no" : "nothing" };
 }
 
 const replied = z.object({ action: z.enum(["accept", "decline", "cancel"]) });

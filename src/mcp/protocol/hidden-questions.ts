@@ -31,11 +31,11 @@ type KnownClient = {
   readonly hasOpened: (approval: string) => boolean;
 };
 
-/** A client's reply to a question. `said` is undefined if there is no answer. */
+/** A client's reply to a question. `response` is undefined if there is no answer. */
 export type QuestionReply = {
   readonly to: "form" | "page";
   readonly token: string;
-  readonly said: unknown;
+  readonly response: unknown;
   readonly action?: "accept" | "decline" | "cancel" | undefined;
   /**
    * Why there is no answer: the client returned an error, ended the call, or reported a timeout.
@@ -96,7 +96,7 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
         note(`asked ${token}`);
         note(nameQuestion(question), token);
       },
-      noteReply: async ({ to, token, said, action, failure }, isEnded) => {
+      noteReply: async ({ to, token, response, action, failure }, isEnded) => {
         const age = readAge(`asked ${token}`);
         note(`answered ${token}`);
         // The age is infinite if another process asked the question.
@@ -106,7 +106,7 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
           await noteHidden();
           return false;
         }
-        const isNo = said === undefined || action === "decline" || action === "cancel";
+        const isNo = response === undefined || action === "decline" || action === "cancel";
         if (!isNo || isEnded || age > unseen_ms) return true;
         note(`unseen ${client}`);
         return false;

@@ -18,7 +18,7 @@ async function show(preview: object): Promise<string> {
   const json = JSON.stringify({ asker: {}, ...preview });
   const wanted = { digest: json, preview: json, key_print: "a key" };
   const asked = await assistant.state.approvals.askPage(wanted);
-  if (!("waits" in asked)) throw new Error(`it was ${asked.said}`);
+  if (!("waits" in asked)) throw new Error(`it was ${asked.decision}`);
   return (await assistant.visit(`http://127.0.0.1:8787/approve/${asked.waits.id}`)).html;
 }
 

@@ -48,7 +48,7 @@ async function open(plan_id: string, names = {}): Promise<string> {
   const json = JSON.stringify({ ...preview, asker: {} });
   const wanted = { digest: plan_id, preview: json, key_print: "a key" };
   const asked = await assistant.state.approvals.askPage(wanted);
-  if (!("waits" in asked)) throw new Error(`it was ${asked.said}`);
+  if (!("waits" in asked)) throw new Error(`it was ${asked.decision}`);
   return `http://127.0.0.1:8787/approve/${asked.waits.id}`;
 }
 

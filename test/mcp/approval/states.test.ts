@@ -104,7 +104,7 @@ async function ask(preview: Question, { key_print = "a key", ...rest }: Question
   const json = JSON.stringify({ ...preview, asker });
   const wanted = { digest: `${Math.random()}`, preview: json, key_print, ...rest };
   const asked = await assistant.state.approvals.askPage(wanted);
-  if (!("waits" in asked)) throw new Error(`it was ${asked.said} before it was asked`);
+  if (!("waits" in asked)) throw new Error(`it was ${asked.decision} before it was asked`);
   const { id } = asked.waits;
   return { id, digest: wanted.digest, url: await listener.open(approvalPath, id) };
 }

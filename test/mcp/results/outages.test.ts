@@ -170,8 +170,8 @@ describe("an outage of the database", () => {
     const url = await ask();
     const { approvals } = assistant.state;
     const { decidePage } = approvals;
-    vi.spyOn(approvals, "decidePage").mockImplementationOnce(async (id, said) => {
-      await decidePage(id, said);
+    vi.spyOn(approvals, "decidePage").mockImplementationOnce(async (id, decision) => {
+      await decidePage(id, decision);
       throw new OutcomeUnknown("the answer to a commit was lost");
     });
     const page = await assistant.press(url, "approve");

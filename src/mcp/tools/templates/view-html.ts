@@ -51,7 +51,7 @@ const find = (name) => document.getElementById(name);
 let pages = {};
 let device = "ios";
 
-function tell(message) { parent.postMessage({ jsonrpc: "2.0", ...message }, "*"); }
+function send(message) { parent.postMessage({ jsonrpc: "2.0", ...message }, "*"); }
 
 function show() {
   const html = pages[device] ?? pages.ios ?? "";
@@ -105,7 +105,7 @@ function dress({ theme } = {}) {
 
 function announceSize() {
   const { scrollWidth: width, scrollHeight: height } = document.documentElement;
-  tell({ method: "ui/notifications/size-changed", params: { width, height } });
+  send({ method: "ui/notifications/size-changed", params: { width, height } });
 }
 
 document.querySelector(".bar").addEventListener("click", ({ target }) => {
@@ -119,17 +119,17 @@ addEventListener("message", ({ source, data }) => {
   if (source !== parent || data?.jsonrpc !== "2.0") return;
   if (data.id === 1 && data.method === undefined) {
     dress(data.result?.hostContext);
-    tell({ method: "ui/notifications/initialized", params: {} });
+    send({ method: "ui/notifications/initialized", params: {} });
     announceSize();
   }
   if (data.method === "ui/notifications/host-context-changed") dress(data.params);
   if (data.method === "ui/notifications/tool-result") receive(data.params ?? {});
   if (data.method === "ping" || data.method === "ui/resource-teardown") {
-    tell({ id: data.id, result: {} });
+    send({ id: data.id, result: {} });
   }
 });
 
-tell({
+send({
   id: 1,
   method: "ui/initialize",
   params: {
