@@ -229,7 +229,9 @@ async function listAffected(
   const record = before ?? {};
   if (kind.name === "project") {
     const all = { name: "affects", text: "everything in the project: its links, apps and keys" };
-    return [all, { name: "links", text: writeValue(record["links_count"]) }];
+    const count = record["links_count"];
+    const text = typeof count === "number" ? writeValue(count) : "could not be counted";
+    return [all, { name: "links", text }];
   }
   if (kind.group !== "apps" || typeof record[kind.key ?? ""] !== "string") return [];
   // Without permission to list links, the count is unknown.
