@@ -108,8 +108,10 @@ function explainUnread(
   if (hidden.length > 0 && !isRestored) {
     return `The value of ${toSentence(hidden)} before the change is unknown.`;
   }
-  const involved = addStoreTokens(Object.keys({ ...before, ...after }));
-  const unreadNames = now ? involved.filter((name) => now[name] === undefined) : [];
+  const involved = Object.keys({ ...before, ...after });
+  const reverted = involved.filter((name) => before && !isSame(before[name], now?.[name]));
+  const needed = new Set([...involved, ...addStoreTokens(reverted)]);
+  const unreadNames = now ? [...needed].filter((name) => now[name] === undefined) : [];
   if (unreadNames.length === 0) return undefined;
   return `The current value of ${toSentence(unreadNames)} could not be read.`;
 }
