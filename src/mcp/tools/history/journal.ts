@@ -201,7 +201,7 @@ function describeResponse(
   // Fields that the response omits are assumed to have the sent value.
   const { shape } = kind.show.response as z.ZodObject;
   const shown = Object.entries(sent).filter(([name]) => name in shape);
-  const record = isTemplate ? readTemplateRecord(body) : body;
+  const record = isTemplate ? { ...assumeLive(endpoint, sent), ...readTemplateRecord(body) } : body;
   const after = { ...Object.fromEntries(shown), ...record };
   return { ...target, effects: [...apps, describeEffect(kind, id, before, after)] };
 }
@@ -251,6 +251,12 @@ function keepKnown(resource: ResourceKind, record: JsonObject): JsonObject {
 function listShown({ name, show }: ResourceKind): readonly string[] {
   if (name === templateId) return ["body", "css", "live"];
   return Object.keys((show.response as z.ZodObject).shape).filter(isLasting);
+}
+
+/** The live version that a publication has set, in case its response does not contain it. */
+function assumeLive(endpoint: Endpoint, { body, css }: JsonObject): JsonObject {
+  if (endpoint === contract.pageTemplate.unpublish) return { live: null };
+  return endpoint === contract.pageTemplate.publish ? { live: { body, css } } : {};
 }
 
 export function readTemplateRecord({ body, css, live_version }: WrittenTemplate): JsonObject {
