@@ -47,9 +47,11 @@ export function readExplainedLink(
   const android_app = apps.android_app ?? readDraft(android, android?.package_name);
   const ios_app_id = link.ios_app_id ?? ios?.id ?? null;
   const android_app_id = link.android_app_id ?? android?.id ?? null;
-  // A saved link's path is not checked, because its server has already accepted it.
+  // A saved link's path is not checked, because its server has already accepted it. A store token
+  // that was not read cannot contradict the other one.
+  const { provider_token = link.campaign_token, campaign_token = link.provider_token } = link;
   const faults = isSaved(link)
-    ? checkLink({ ...link, path: undefined }, "update").problems
+    ? checkLink({ ...link, provider_token, campaign_token, path: undefined }, "update").problems
     : checkLink(link, "create").problems;
   const appSources = {
     ios: findSource(apps.ios_app, ios_app, ios_app_id),

@@ -7,6 +7,7 @@ import { normalizeId } from "../../contract/fields.ts";
 import { contract } from "../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import type { LinkFields } from "../../contract/links.ts";
+import { toSentence } from "../../contract/problem.ts";
 import { describeIds, findKind } from "../../contract/resource-kind.ts";
 import { readQuery, addScanMark } from "../../contract/rules/address-query.ts";
 import {
@@ -38,7 +39,7 @@ import { settleApps } from "./apps.ts";
 import { presentRead, runEndpoint } from "./endpoints/run-endpoint.ts";
 import { findLink, findTarget } from "./targets.ts";
 import { makeTool, readAny, type EndpointAddition, type ToolCall, type Tool } from "./tool.ts";
-import { readVisitOptions } from "./visits.ts";
+import { destinations, readVisitOptions } from "./visits.ts";
 
 /** Extends the endpoint tools for links, and defines the tool that explains a link. */
 
@@ -252,7 +253,7 @@ async function readExplained(args: JsonObject, call: ToolCall): Promise<LinkToEx
       ios_app: await readApp("ios_app", { id: link.ios_app_id }, call),
       android_app: await readApp("android_app", { id: link.android_app_id }, call),
     };
-    return { link, apps, query: readQuery(id), hints: [] };
+    return { link, apps, query: readQuery(id), hints: listUnread(link) };
   }
   const { ios_app: ios, android_app: android }: LinkFields = fields;
   const apps = {
@@ -264,6 +265,14 @@ async function readExplained(args: JsonObject, call: ToolCall): Promise<LinkToEx
     ),
   };
   return { link: fields, apps, query: "", hints: await findSaved(fields, call) };
+}
+
+/** Lists the fields that a remote server omits: visits are explained as if these were empty. */
+function listUnread(link: VisitedLink): readonly CallProblem[] {
+  const fields = [...destinations, "ios_app_id", "android_app_id"] as const;
+  const unread = fields.filter((field) => link[field] === undefined);
+  if (unread.length === 0) return [];
+  return [{ message: `The server did not return ${toSentence(unread)}: assumed to be empty.` }];
 }
 
 /** Suggests using the ID of a saved link if the fields contain only that link's path. */

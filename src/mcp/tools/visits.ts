@@ -79,7 +79,7 @@ function describeOutcome({ action, to }: PlatformVisits["desktop"]): string {
   }
 }
 
-const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
+export const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
 
 /**
  * Finds problems of a link or app that was just written. Sends no request, and assumes that apps it

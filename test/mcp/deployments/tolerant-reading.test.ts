@@ -33,6 +33,16 @@ describe("a link of a remote server", () => {
     expect((await callDone(client, "list_links")).links).toEqual([{ id }]);
   });
 
+  test("is explained with a note of the fields that its server omits", async () => {
+    const { id } = await strange.plant("link", { path: "spring" });
+    strange.proxy.setAlter(
+      alterLinks(({ ios_app_id: _app, provider_token: _token, ...link }) => link),
+    );
+    const { problems } = await callDone(strange, "explain_link", { id });
+    expect(problems[0].message).toBe("The server did not return ios_app_id: assumed to be empty.");
+    expect(JSON.stringify(problems)).not.toContain("must be sent together");
+  });
+
   test.each([
     [{ clicks: {} }],
     [{ url: ["a"] }],
