@@ -40,7 +40,7 @@ type LinkAudit = {
 export type AuditResult = {
   readonly findings: readonly AuditFinding[];
   readonly checked: number;
-  /** The number of links that were not checked because a required field could not be read. */
+  /** The number of links that were checked only in part, because the server omits a field. */
   readonly unjudged: number;
 };
 
@@ -61,14 +61,14 @@ export function createAudit({ apps, linkHost, visits, window }: AuditOptions): L
     addLinks: (links) => {
       checked += links.length;
       for (const link of links) {
-        // A missing field is unknown, not empty, so the link cannot be checked.
-        if (judgedFields.some((field) => link[field] === undefined)) {
-          unjudged += 1;
-          continue;
-        }
         const own = findApps(link, apps);
-        for (const fault of listLinkFaults(link, own, visits)) findings.note(fault);
-        for (const search of searches) search.add(link, own);
+        // A missing field is unknown, not empty, so only the other fields are checked.
+        const isWhole = judgedFields.every((field) => link[field] !== undefined);
+        for (const fault of listLinkFaults(link, own, visits)) {
+          if (isWhole || faultsOfFields.has(fault.code)) findings.note(fault);
+        }
+        if (!isWhole) unjudged += 1;
+        else for (const search of searches) search.add(link, own);
       }
     },
     finish: () => {
@@ -131,6 +131,14 @@ const nowhere: readonly LinkFault[] = [
   "no_android_destination",
   "no_desktop_destination",
 ];
+
+/** Problems of a single field, whatever the other fields are. */
+const faultsOfFields: ReadonlySet<AuditProblem["code"]> = new Set([
+  "deleted_app",
+  "hidden_characters",
+  "http_address",
+  "invalid_field",
+]);
 
 /** Problems that are reported once per app instead of once per link. */
 const faultsOfApps: ReadonlySet<LinkFault> = new Set([

@@ -171,11 +171,11 @@ function listUnjudged(
   { checked, unjudged }: AuditResult,
   linkHost: string | undefined,
 ): readonly string[] {
-  const lost = unread + unjudged;
   const onward = reached === undefined ? "select fewer with filters" : "make the call in `next`";
   return [
     ...(isWhole ? [] : [`Links after the first ${checked}: time ran out; ${onward}.`]),
-    ...(lost === 0 ? [] : [`${lost} of the links could not be read.`]),
+    ...(unread === 0 ? [] : [`${unread} of the links could not be read.`]),
+    ...(unjudged === 0 ? [] : [`${unjudged} of the links were checked only in part.`]),
     ...(linkHost === undefined ? ["Loops: the link host is unknown."] : []),
   ];
 }
