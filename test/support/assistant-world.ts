@@ -139,6 +139,8 @@ export type AssistantOptions = Connecting & {
   /** Acts like a remote deployment: keys are unknown at first, and it checks no conditions. */
   readonly isRemote?: boolean;
   readonly origin?: string;
+  /** The link host of the remote deployment, if the operator has set it. */
+  readonly linkHost?: string;
   /** A remote deployment to use in place of the service in this process. */
   readonly remote?: { readonly url: string; readonly send: Send };
   /** Shares the service and state of this world, like another process in another mode. */
@@ -212,7 +214,7 @@ export async function createAssistantWorld(
     const [near, far] = InMemoryTransport.createLinkedPair();
     const isUnknown = key === undefined || isRemote;
     const lookUp = isUnknown ? () => Promise.resolve(undefined) : service.followKey(key);
-    const nothing = { facts: undefined, linkHost: undefined };
+    const nothing = { facts: undefined, linkHost: options.linkHost };
     const known = (await lookUp()) ?? { ...nothing, hasSecondHost: false };
     const keyContext = createKeyContext({
       client: createClient({

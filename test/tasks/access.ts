@@ -24,6 +24,13 @@ export const access: readonly Task[] = [
     },
     least: 1,
     because: "one question answers it",
+    onSpecified: {
+      check: ({ told }) => {
+        expect(told).toMatchObject({ kind: "project", mode: "guarded" });
+        expect(told.granted).toContain("apply_plan");
+      },
+      because: "no endpoint is specified for the role of a key",
+    },
   },
   {
     sentence: "May this key change our apps?",
@@ -129,5 +136,9 @@ export const access: readonly Task[] = [
     },
     least: 1,
     because: "the form that asks is a part of the call",
+    onAltering: {
+      check: ({ asked }) => expect(asked.join()).toContain("links: could not be counted"),
+      because: "the server's count has the wrong type",
+    },
   },
 ];

@@ -1,20 +1,24 @@
 import { expect } from "vitest";
 import { listPaths } from "./finding.ts";
+import { callWithOwn, goesTo, ownFilters } from "./own-filters.ts";
 import { openShop } from "./shop.ts";
-import type { Task } from "./task.ts";
+import type { Result, Task } from "./task.ts";
 
 /** Tasks that find links by destination, app or word. */
 
 const one = "one list answers it";
+const opensIosOnly = (link: Result) => link.ios_app_id && !link.android_app_id;
+const isOld = goesTo("old.acme.example");
 
 export const anything: readonly Task[] = [
   {
     sentence: "Which links still point at old.acme.example?",
     start: openShop,
-    script: async ({ call }) => {
+    script: async (assistant) => {
       const filters = [{ field: "url", condition: "cont", value: "old.acme.example" }];
-      return listPaths(await call("list_links", { filters }));
+      return listPaths(await callWithOwn(assistant, "list_links", { filters }, isOld));
     },
+    onSpecified: ownFilters,
     check: ({ told }) => expect(told.toSorted()).toEqual(["spring", "spring-shoes"]),
     least: 1,
     because: one,
@@ -22,7 +26,11 @@ export const anything: readonly Task[] = [
   {
     sentence: "Find the link to our pricing page",
     start: openShop,
-    script: async ({ call }) => listPaths(await call("list_links", { search: "pricing" })),
+    script: async (assistant) => {
+      const search = { search: "pricing" };
+      return listPaths(await callWithOwn(assistant, "list_links", search, goesTo("pricing")));
+    },
+    onSpecified: ownFilters,
     check: ({ told }) => expect(told).toEqual(["plans"]),
     least: 1,
     because: one,
@@ -32,8 +40,13 @@ export const anything: readonly Task[] = [
     start: openShop,
     script: async ({ call }) => {
       const filters = [{ field: "ios_app_name", condition: "eq", value: "Acme Legacy" }];
-      return listPaths(await call("list_links", { filters }));
+      const { error, ...found } = await call("list_links", { filters });
+      if (error === undefined) return listPaths(found);
+      const { bundle_id } = (await call("get_ios_app", { id: "Acme Legacy" })).ios_app;
+      const known = [{ field: "ios_app_bundle_id", condition: "eq", value: bundle_id }];
+      return listPaths(await call("list_links", { filters: known }));
     },
+    onSpecified: { more: 2, because: "the server filters only by the ID of the app" },
     check: ({ told }) => expect(told).toEqual(["spring-shoes"]),
     least: 1,
     because: one,
@@ -41,13 +54,14 @@ export const anything: readonly Task[] = [
   {
     sentence: "Which links open an app on iOS but none on Android?",
     start: openShop,
-    script: async ({ call }) => {
+    script: async (assistant) => {
       const filters = [
         { field: "ios_app_name", condition: "empty", value: false },
         { field: "android_app_name", condition: "empty", value: true },
       ];
-      return listPaths(await call("list_links", { filters }));
+      return listPaths(await callWithOwn(assistant, "list_links", { filters }, opensIosOnly));
     },
+    onSpecified: ownFilters,
     check: ({ told }) => expect(told).toEqual(["spring-shoes"]),
     least: 1,
     because: one,
@@ -59,10 +73,15 @@ export const anything: readonly Task[] = [
       const android_fallback_url = "https://www.acme.example/android";
       await place.plant({ path: "boats", android_fallback_url });
     },
-    script: async ({ call }) => {
+    script: async ({ call, read }) => {
       const filters = [{ field: "android_fallback_url", condition: "empty", value: true }];
-      return listPaths(await call("list_links", { filters }));
+      const { error, ...found } = await call("list_links", { filters });
+      if (error === undefined) return listPaths(found);
+      const made = await call("export_links", { format: "json" });
+      const links: readonly Result[] = JSON.parse(await read(made.export.uri));
+      return listPaths({ links: links.filter((link) => !link.android_fallback_url) });
     },
+    onSpecified: { more: 2, because: "the server lacks the filter, so all links are exported" },
     check: ({ told }) => {
       expect(told).toHaveLength(9);
       expect(told).not.toContain("boats");
@@ -87,25 +106,15 @@ export const anything: readonly Task[] = [
   {
     sentence: "Export the links to old.acme.example as JSON",
     start: openShop,
-    script: async ({ call, read }) => {
+    script: async (assistant) => {
       const filters = [{ field: "url", condition: "cont", value: "old.acme.example" }];
-      const made = await call("export_links", { filters, format: "json" });
-      return JSON.parse(await read(made.export.uri));
+      const wanted = { filters, format: "json" };
+      const made = await callWithOwn(assistant, "export_links", wanted, isOld);
+      return JSON.parse(await assistant.read(made.export.uri));
     },
+    onSpecified: ownFilters,
     check: ({ told }) => expect(told).toHaveLength(2),
     least: 2,
     because: "the file is made, and read",
-  },
-  {
-    sentence: "Do any links go to old.acme.example?",
-    start: openShop,
-    setting: { isRemote: true },
-    script: async ({ call }) => {
-      const filters = [{ field: "url", condition: "cont", value: "old.acme.example" }];
-      return listPaths(await call("list_links", { filters }));
-    },
-    check: ({ told }) => expect(told.toSorted()).toEqual(["spring", "spring-shoes"]),
-    least: 1,
-    because: one,
   },
 ];

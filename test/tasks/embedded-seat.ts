@@ -2,6 +2,7 @@ import { expect } from "vitest";
 import {
   createAssistantWorld,
   type AssistantClient,
+  type AssistantOptions,
   type AssistantWorld,
   type Era,
 } from "../support/assistant-world.ts";
@@ -17,33 +18,55 @@ import type { Place, Setting } from "./task.ts";
 const second = 1000;
 
 export async function openEmbeddedSeat(era: Era, setting: Setting = {}): Promise<Seat> {
-  const { mode = "guarded", person = "form", scopes, isMaster = false, isSlow = false } = setting;
   const asked: string[] = [];
+  const assistant = await createAssistantWorld(listOptions(era, setting, asked));
+  return openSeat({ era, setting, asked, assistant, countWrites: () => assistant.writes.length });
+}
+
+/** The options of an assistant whose user approves, and notes in `asked` what was shown. */
+export function listOptions(era: Era, setting: Setting, asked: string[]): AssistantOptions {
+  const { mode = "guarded", person = "form", isSlow = false } = setting;
   const elicit = (message: string) => {
     asked.push(message);
     return approve();
   };
-  const assistant = await createAssistantWorld({
+  return {
     era,
     mode,
     ...(person === "form" && { elicit }),
     ...(isSlow && { spacing_ms: second }),
-  });
+  };
+}
+
+type Opened = {
+  readonly era: Era;
+  readonly setting: Setting;
+  readonly asked: string[];
+  readonly assistant: AssistantWorld;
+  readonly countWrites: () => number;
+  /** The colleague's key. By default a new one, whose changes only Waypost shows to others. */
+  readonly colleague?: string;
+};
+
+export async function openSeat({ era, setting, asked, ...opened }: Opened): Promise<Seat> {
+  const { assistant, countWrites, colleague } = opened;
+  const { scopes, isMaster = false, isSlow = false } = setting;
   const { world } = assistant;
   const key = isMaster ? world.master : scopes && (await world.addKey({ scopes }));
-  const own = { era, ...(person === "form" && { elicit }) };
+  const own = listOptions(era, setting, asked);
   const client = key === undefined ? assistant : await assistant.connect({ ...own, key });
   return {
     client: isSlow ? slowDown(assistant, second) : letTimePass(client, assistant.advance),
     asked,
     place: openPlace(world),
-    join: async () => assistant.connect({ era, elicit: approve, key: await world.addKey() }),
+    join: async () =>
+      assistant.connect({ era, elicit: approve, key: colleague ?? (await world.addKey()) }),
     approve: async (url) => {
       asked.push((await assistant.visit(url)).html);
       await assistant.press(url, "approve");
     },
     // Plans and jobs do not affect other tasks, but changes of the project do.
-    isUntouched: () => assistant.writes.length === 0,
+    isUntouched: () => countWrites() === 0,
     [Symbol.asyncDispose]: async () => {
       expect(assistant.reported).toEqual([]);
       await assistant[Symbol.asyncDispose]();

@@ -48,6 +48,10 @@ export const history: readonly Task[] = [
     },
     least: 1,
     because: "one list answers it",
+    onSpecified: {
+      check: ({ told }) => expect(told).toMatchObject({ tool: "update_link" }),
+      because: "on other servers, only changes of the same key are shown",
+    },
   },
   {
     sentence: "Name promo Offer and help Support. What did you change today?",
@@ -73,6 +77,18 @@ export const history: readonly Task[] = [
       expect(await find("help")).toMatchObject({ name: "Help", clicks: 5 }),
     least: 2,
     because: "the deletion is found, and put back",
+    onSpecified: {
+      check: async ({ find }) =>
+        expect(await find("help")).toMatchObject({ name: "Help", clicks: 0 }),
+      because: "without a bin, the link is created again",
+    },
+    onAltering: {
+      check: async ({ told, find }) => {
+        expect(told.error).toMatchObject({ code: "invalid_arguments", effect: "none" });
+        expect(await find("help")).toBeUndefined();
+      },
+      because: "an absent field is unknown, so the link cannot be created as it was",
+    },
   },
   {
     sentence: "Publish <p>Hello</p>{% store_buttons %} as our page. Stop, take the page back",

@@ -82,6 +82,11 @@ export const making: readonly Task[] = [
     },
     least: 1,
     because: "nothing else is wanted",
+    onAltering: {
+      check: ({ told }) =>
+        expect(told.problems).toMatchObject([{ field: "ios_deferred_deep_linking_enabled" }]),
+      because: "an absent destination is unknown, and the server's field has the wrong type",
+    },
   },
   {
     sentence: `Make links of this sheet:\n${sheet}`,

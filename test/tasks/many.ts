@@ -1,6 +1,7 @@
 import { expect } from "vitest";
+import { callWithOwn } from "./own-filters.ts";
 import { openShop } from "./shop.ts";
-import type { Assistant, Task } from "./task.ts";
+import type { Assistant, Result, Task } from "./task.ts";
 
 /** Tasks that change several links at once. */
 
@@ -147,7 +148,12 @@ export const many: readonly Task[] = [
   },
 ];
 
-export async function planAndApply({ call }: Assistant, args: object) {
-  const { plan } = await call("plan_links", args);
-  return (await call("apply_plan", { plan_id: plan.id })).job;
+/** `isMeant` selects the links if the filters are only Waypost's and the server refuses them. */
+export async function planAndApply(
+  assistant: Assistant,
+  args: object,
+  isMeant: (link: Result) => boolean = () => false,
+) {
+  const { plan } = await callWithOwn(assistant, "plan_links", { ...args }, isMeant);
+  return (await assistant.call("apply_plan", { plan_id: plan.id })).job;
 }

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { planAndApply } from "./many.ts";
+import { ownFilters } from "./own-filters.ts";
 import { openShop } from "./shop.ts";
 import type { Task } from "./task.ts";
 
@@ -103,17 +104,22 @@ export const naming: readonly Task[] = [
     sentence: "All links that open Acme Legacy on iPhones are to open Acme Shop there",
     start: openShop,
     script: (assistant) =>
-      planAndApply(assistant, {
-        operation: "update",
-        filters: [{ field: "ios_app_name", condition: "eq", value: "Acme Legacy" }],
-        changes: { ios_app: { id: "Acme Shop" } },
-      }),
+      planAndApply(
+        assistant,
+        {
+          operation: "update",
+          filters: [{ field: "ios_app_name", condition: "eq", value: "Acme Legacy" }],
+          changes: { ios_app: { id: "Acme Shop" } },
+        },
+        ({ ios_app_id, android_app_id }) => ios_app_id && !android_app_id,
+      ),
     check: async ({ find, asked }) => {
       expect((await find("spring-shoes")).ios_app_id).toBe((await find("spring")).ios_app_id);
       expect(asked.join()).toContain("Acme Shop");
     },
     least: 2,
     because: "what happens to many links is shown before it is done",
+    onSpecified: ownFilters,
   },
   {
     sentence: "Call the link Spring sale Spring bargains",

@@ -3,7 +3,7 @@ import { planAndApply } from "./many.ts";
 import { openShop } from "./shop.ts";
 import type { Task } from "./task.ts";
 
-/** Tasks on a remote server. */
+/** A few tasks with the built command. `remote-tasks.test.ts` runs the others in process. */
 
 const setting = { isRemote: true } as const;
 
@@ -16,20 +16,6 @@ export const onRemoteServer: readonly Task[] = [
     check: ({ told }) => expect(told).toBe("https://www.acme.example/promo"),
     least: 1,
     because: "one thing is read",
-  },
-  {
-    sentence: "Make a link boats to https://www.acme.example/boats for com.acme.shop on iPhones",
-    start: openShop,
-    setting,
-    script: ({ call }) =>
-      call("create_link", {
-        path: "boats",
-        url: "https://www.acme.example/boats",
-        ios_app: { bundle_id: "com.acme.shop" },
-      }),
-    check: async ({ find }) => expect((await find("boats")).ios_app_id).toEqual(expect.any(String)),
-    least: 1,
-    because: "the sentence has all of it",
   },
   {
     sentence: "Delete all links with test in their name",
@@ -46,17 +32,6 @@ export const onRemoteServer: readonly Task[] = [
     },
     least: 2,
     because: "what happens to many links is shown before it is done",
-  },
-  {
-    sentence: "Call summer Beach. No, put the old name back",
-    start: openShop,
-    setting,
-    earlier: ({ call }) => call("update_link", { id: "summer", name: "Beach" }),
-    script: ({ call }) => call("undo"),
-    check: async ({ find }) =>
-      expect(await find("summer")).toMatchObject({ name: "Summer launch" }),
-    least: 1,
-    because: "what is undone is the last act, which needs no name",
   },
   {
     sentence: "Get rid of the help link",

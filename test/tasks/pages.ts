@@ -72,8 +72,10 @@ export const pages: readonly Task[] = [
     start: publishTwo,
     script: async ({ call }) => {
       const { versions } = await call("list_template_versions");
-      await call("restore_template_version", { id: versions[1].id });
-      await call("publish_template");
+      const [, { id }] = versions;
+      const { error } = await call("restore_template_version", { id });
+      const { version } = error === undefined ? {} : await call("get_template_version", { id });
+      await call("publish_template", version && { body: version.body, css: version.css });
     },
     check: async ({ api }) => {
       const { body } = await api("PATCH", "/page_template", {});
@@ -81,6 +83,7 @@ export const pages: readonly Task[] = [
     },
     least: 3,
     because: "the version is found, made the draft, and shown to all once a person has seen it",
+    onSpecified: { more: 1, because: "no path is specified for restoring, so the text is read" },
   },
   {
     sentence: `How would the spring link look with ${one}?`,
@@ -90,6 +93,10 @@ export const pages: readonly Task[] = [
     check: ({ told }) => expect(told.preview_url ?? told.html).toMatch(/\/preview\/[\w-]{22}$|One/),
     least: 1,
     because: "a link is named as people name it, and a person sees the page",
+    onSpecified: {
+      check: ({ told }) => expect(told.error).toMatchObject({ code: "not_found", effect: "none" }),
+      because: "no path is specified for previews",
+    },
   },
   {
     sentence: "Give our page a #0a7d33 background and show it to everybody",
@@ -117,9 +124,13 @@ export const pages: readonly Task[] = [
   {
     sentence: "What does the page look like that we start from?",
     start: openShop,
-    script: async ({ call }) => (await call("get_template_version", { id: "starter" })).version,
-    check: ({ told }) => expect(told.body).toContain("store_buttons"),
+    script: ({ call }) => call("get_template_version", { id: "starter" }),
+    check: ({ told }) => expect(told.version.body).toContain("store_buttons"),
     least: 1,
     because: "what there is at the start has a name",
+    onSpecified: {
+      check: ({ told }) => expect(told.error.message).toContain("of a remote server is unknown"),
+      because: "no endpoint is specified for the starter",
+    },
   },
 ];

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { planAndApply } from "./many.ts";
+import { goesTo, ownFilters } from "./own-filters.ts";
 import { openShop } from "./shop.ts";
 import type { Assistant, Task } from "./task.ts";
 
@@ -10,11 +11,15 @@ const isSpring = [{ field: "name", condition: "cont", value: "spring" }];
 const sheet = "path,url\nswim,https://www.acme.example/swim\nbike,not an address";
 
 const move = (assistant: Assistant, from: string, to: string) =>
-  planAndApply(assistant, {
-    operation: "update",
-    filters: [{ field: "url", condition: "cont", value: from }],
-    replace: [{ field: "url", from, to, match: "host" }],
-  });
+  planAndApply(
+    assistant,
+    {
+      operation: "update",
+      filters: [{ field: "url", condition: "cont", value: from }],
+      replace: [{ field: "url", from, to, match: "host" }],
+    },
+    goesTo(from),
+  );
 
 export const rules: readonly Task[] = [
   {
@@ -31,6 +36,7 @@ export const rules: readonly Task[] = [
     },
     least: 2,
     because,
+    onSpecified: ownFilters,
   },
   {
     sentence: "Move all links from old.acme.example to next.acme.example. No, undo the move",
@@ -109,32 +115,27 @@ export const rules: readonly Task[] = [
     because,
   },
   {
-    sentence: "Send all links that go to old.acme.example to fresh.acme.example",
-    start: openShop,
-    setting: { isRemote: true },
-    script: (assistant) => move(assistant, "old.acme.example", "fresh.acme.example"),
-    check: async ({ find }) =>
-      expect(await find("spring-shoes")).toMatchObject({ url: "https://fresh.acme.example/shoes" }),
-    least: 2,
-    because,
-  },
-  {
     sentence: "Make every http:// destination https://",
     start: async (place) => {
       await openShop(place);
       await place.plant({ path: "flyer", url: "http://www.acme.example/flyer" });
     },
     script: (assistant) =>
-      planAndApply(assistant, {
-        operation: "update",
-        filters: [{ field: "url", condition: "start", value: "http://" }],
-        replace: [{ field: "url", from: "http://", to: "https://", match: "text" }],
-      }),
+      planAndApply(
+        assistant,
+        {
+          operation: "update",
+          filters: [{ field: "url", condition: "start", value: "http://" }],
+          replace: [{ field: "url", from: "http://", to: "https://", match: "text" }],
+        },
+        goesTo("http://"),
+      ),
     check: async ({ find, told }) => {
       expect(await find("flyer")).toMatchObject({ url: "https://www.acme.example/flyer" });
       expect(told.counts.done).toBe(1);
     },
     least: 2,
     because,
+    onSpecified: ownFilters,
   },
 ];

@@ -40,6 +40,16 @@ function refuse(): Promise<never> {
   return Promise.reject(new Error("over stdio there is no API"));
 }
 
+export function openUsualSeat(
+  line: Line,
+  setting: Setting,
+  readTestServer: () => TestServer,
+): Promise<Seat> {
+  if (setting.isRemote) return openRemoteSeat(readTestServer(), line, setting);
+  if (setting.isStdio) return openStdioSeat(line, setting);
+  return openEmbeddedSeat(line, setting);
+}
+
 type UnchangedSeat = {
   readonly start: Task["start"];
   readonly setting: string;
@@ -47,14 +57,8 @@ type UnchangedSeat = {
 };
 
 /** Runs each task with a new project, or with one that an earlier task did not change. */
-export function createSeats(line: Line, readTestServer: () => TestServer) {
+export function createSeats(open: (setting: Setting) => Promise<Seat>) {
   const untouched: UnchangedSeat[] = [];
-
-  const open = (setting: Setting) => {
-    if (setting.isRemote) return openRemoteSeat(readTestServer(), line, setting);
-    if (setting.isStdio) return openStdioSeat(line, setting);
-    return openEmbeddedSeat(line, setting);
-  };
 
   async function take({ start, setting = {} }: Task): Promise<Seat> {
     const text = JSON.stringify(setting);

@@ -57,6 +57,7 @@ export async function openShop({ api, plant }: Place): Promise<void> {
       },
     ],
   ] as const;
-  for (const [kind, app] of apps) await api("POST", `/${kind}s`, { [kind]: app });
-  for (const link of links) await plant(link);
+  // Writes at the same time share a commit, which halves the time of the tasks.
+  await Promise.all(apps.map(([kind, app]) => api("POST", `/${kind}s`, { [kind]: app })));
+  await Promise.all(links.map(plant));
 }

@@ -20,6 +20,17 @@ export type Task = {
   readonly least: number;
   readonly because: string;
   readonly setting?: Setting;
+  readonly onSpecified?: Difference;
+  /** On a server that also alters records. By default the same as on a specified server. */
+  readonly onAltering?: Difference;
+};
+
+/** What by design differs on a remote server with only what the API specification names. */
+export type Difference = {
+  /** The calls in addition to `least`. */
+  readonly more?: number;
+  readonly check?: Task["check"];
+  readonly because: string;
 };
 
 /** By default the embedded service, an owner's key and a form in the client. */
@@ -79,3 +90,10 @@ export type End = Place & {
   readonly find: (path: string) => Promise<Result>;
   readonly paths: () => Promise<readonly string[]>;
 };
+
+const mostCharacters = 76;
+
+export function shorten(sentence: string): string {
+  const line = sentence.replaceAll("\n", " ⏎ ");
+  return line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line;
+}

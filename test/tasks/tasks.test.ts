@@ -2,46 +2,14 @@ import { afterAll, describe, expect, test } from "vitest";
 import { openTestServer, type TestServer } from "../support/mcp-http.ts";
 import { openForAll } from "../support/open-for.ts";
 import { openEmbeddedSeat } from "./embedded-seat.ts";
-import { createSeats } from "./seats.ts";
-import { lines, type Task } from "./task.ts";
+import { createSeats, openUsualSeat } from "./seats.ts";
+import { lines, shorten, type Task } from "./task.ts";
 import type { Spent } from "./run-task.ts";
-import { access } from "./access.ts";
-import { anything } from "./anything.ts";
-import { apps } from "./apps.ts";
-import { changing } from "./changing.ts";
-import { onRemoteServer } from "./on-remote-server.ts";
-import { firstDay } from "./first-day.ts";
-import { finding } from "./finding.ts";
-import { history } from "./history.ts";
-import { making } from "./making.ts";
-import { many } from "./many.ts";
-import { naming } from "./naming.ts";
-import { pages } from "./pages.ts";
-import { rules } from "./rules.ts";
-import { setup } from "./setup.ts";
+import { tasks } from "./all-tasks.ts";
 
 /** What users ask for, and how many calls it takes, with both official clients. */
 
-const tasks: readonly Task[] = [
-  finding,
-  anything,
-  naming,
-  making,
-  changing,
-  many,
-  rules,
-  apps,
-  pages,
-  history,
-  access,
-  onRemoteServer,
-  setup,
-  firstDay,
-].flat();
-
 type Done = { readonly task: Task; readonly spent: Spent };
-
-const mostCharacters = 76;
 
 function writeTable(done: readonly Done[]): string {
   const rows = done.map(({ task, spent }) => [
@@ -69,11 +37,6 @@ function align(cell: string | number, column: number): string {
   return column === 4 ? String(cell) : String(cell).padStart(7);
 }
 
-function shorten(sentence: string): string {
-  const line = sentence.replaceAll("\n", " ⏎ ");
-  return line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line;
-}
-
 let testServer: TestServer;
 
 openForAll(
@@ -83,7 +46,7 @@ openForAll(
 
 describe.each(lines)("an assistant with a %s client", (line) => {
   const done: Done[] = [];
-  const seats = createSeats(line, () => testServer);
+  const seats = createSeats((setting) => openUsualSeat(line, setting, () => testServer));
   afterAll(seats.close);
 
   test.each(tasks.map((task) => [shorten(task.sentence), task] as const))(
