@@ -7,7 +7,7 @@ import type { Seat } from "./run-task.ts";
 import { answerAsSpecified } from "./specified-server.ts";
 import type { Setting } from "./task.ts";
 
-/** A client of a remote server that has only what api-spec.md names, and of one that alters it. */
+/** A client of a remote server without what only Waypost has, which may also alter records. */
 
 export type Server = "specified" | "altering";
 

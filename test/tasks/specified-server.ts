@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Fields } from "../support/remote.ts";
 
-/** A remote server with exactly the endpoints and fields of api-spec.md. */
+/** A remote server without the endpoints, filters and fields that only Waypost has. */
 
 const api = "/api/v1";
 const id = "/[^/]+";
