@@ -96,7 +96,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
       expect(parse(file, read(file))).toEqual({});
     });
 
-    test("keeps its other entries with --write, and --remove restores its original text", async () => {
+    test("keeps its other entries with --write, and --remove restores the original", async () => {
       fill(file, filled);
       const { code, stdout, stderr } = await run([client, "--write"], "yes\n");
       expect(code).toBe(0);
