@@ -23,7 +23,7 @@ type ApprovalPageRequest = TokenRequest &
      */
     readonly waited?: string | undefined;
     /** What webhooks report when an approval page is created. If omitted, no event is queued. */
-    readonly told?: { readonly realm: string; readonly headline: string } | undefined;
+    readonly event?: { readonly realm: string; readonly headline: string } | undefined;
   };
 
 export type Approvals = {
@@ -76,12 +76,12 @@ export function createApprovals(
 
     takeForToken: (id, digest) => write((inner) => useUp(inner, { id, digest }, clock.now())),
 
-    askPage: async ({ told, waited, ...request }) => {
+    askPage: async ({ event, waited, ...request }) => {
       const asked = await write(async (inner) => {
         const found = await readAnswer(inner, { ...request, waited }, clock.now());
         if (found !== undefined) return found;
         const waits = await open(inner, { ...request, channel: "page" }, sources);
-        if (told !== undefined) await noteOpened(inner, waits, told);
+        if (event !== undefined) await noteOpened(inner, waits, event);
         return { waits, isNew: true };
       });
       if ("isNew" in asked) measured.asked += 1;
@@ -187,7 +187,7 @@ async function readAnswer(
 async function noteOpened(
   db: StateDb,
   { id, created_at, expires_at }: Approval,
-  { realm, headline }: NonNullable<ApprovalPageRequest["told"]>,
+  { realm, headline }: NonNullable<ApprovalPageRequest["event"]>,
 ): Promise<void> {
   const subject = `apr_${digestNotice([id])}`;
   const data = { id: subject, headline, expires_at: new Date(expires_at).toISOString() };

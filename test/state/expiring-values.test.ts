@@ -103,12 +103,12 @@ const list = () => other.kept.list("notice");
 
 describe("notices for webhooks", () => {
   const notice = { realm: "a project", headline: "Delete the link" };
-  const act = { digest: "an act", preview: "{}", key_print: "one key", told: notice };
+  const act = { digest: "an act", preview: "{}", key_print: "one key", event: notice };
 
   test("are stored once for each new approval page, without the page's ID", async () => {
     const asked = await one.approvals.askPage(act);
     await one.approvals.askPage(act);
-    await one.approvals.askPage({ ...act, digest: "in the console", told: undefined });
+    await one.approvals.askPage({ ...act, digest: "in the console", event: undefined });
     const id = "waits" in asked ? asked.waits.id : "";
     const notices = await list();
     expect(notices).toMatchObject([
@@ -126,7 +126,7 @@ describe("notices for webhooks", () => {
   test("are listed oldest first and can be removed", async () => {
     for (const digest of ["b", "a", "c"]) {
       at.now += 1;
-      await one.approvals.askPage({ ...act, digest, told: { ...notice, headline: digest } });
+      await one.approvals.askPage({ ...act, digest, event: { ...notice, headline: digest } });
     }
     const notices = await list();
     expect(notices.map(({ value }) => value.data["headline"])).toEqual(["b", "a", "c"]);

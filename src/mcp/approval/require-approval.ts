@@ -156,7 +156,7 @@ async function askByPage(pending: PendingRequest): Promise<void> {
     pin,
     waited: person.waited,
     // Requests from the console trigger no webhook, because the user is already present.
-    told: isByHand ? undefined : { realm: key.realm, headline: question.title },
+    event: isByHand ? undefined : { realm: key.realm, headline: question.title },
   });
   if ("waits" in asked) throw await referToPage(pending, asked.waits);
   if (asked.decision === "declined") {
