@@ -39,7 +39,7 @@ import { settleApps } from "./apps.ts";
 import { presentRead, runEndpoint } from "./endpoints/run-endpoint.ts";
 import { findLink, findTarget } from "./targets.ts";
 import { makeTool, readAny, type EndpointAddition, type ToolCall, type Tool } from "./tool.ts";
-import { destinations, readVisitOptions } from "./visits.ts";
+import { listUnreadFields, readVisitOptions } from "./visits.ts";
 
 /** Extends the endpoint tools for links, and defines the tool that explains a link. */
 
@@ -269,8 +269,7 @@ async function readExplained(args: JsonObject, call: ToolCall): Promise<LinkToEx
 
 /** Lists the fields that a remote server omits: visits are explained as if these were empty. */
 function listUnread(link: VisitedLink): readonly CallProblem[] {
-  const fields = [...destinations, "ios_app_id", "android_app_id"] as const;
-  const unread = fields.filter((field) => link[field] === undefined);
+  const unread = listUnreadFields(link);
   if (unread.length === 0) return [];
   return [{ message: `The server did not return ${toSentence(unread)}: assumed to be empty.` }];
 }

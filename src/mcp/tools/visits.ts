@@ -3,6 +3,7 @@ import { contract } from "../../contract/index.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { limits } from "../../contract/limits.ts";
+import { toSentence } from "../../contract/problem.ts";
 import { addQuery } from "../../contract/rules/address-query.ts";
 import { findFingerprintWarning, findTeamIdWarning } from "../../contract/rules/app-rules.ts";
 import { normalizePath, writeAddress } from "../../contract/rules/link-path.ts";
@@ -33,17 +34,26 @@ export function readVisitOptions(
   };
 }
 
-/** Describes what visitors will see after a change, in one line per platform. */
+/**
+ * Describes what visitors will see after a change, in one line per platform. `before` is null for a
+ * new link.
+ */
 export function listVisits(
-  record: JsonObject,
+  before: JsonObject | null,
   changes: JsonObject,
   apps: AppChanges,
   known: KnownKey,
 ): readonly Fact[] {
-  const { ios_app: _ios, android_app: _android, ...fields } = changes;
+  const { ios_app, android_app, ...fields } = changes;
+  const name = "visitors will see";
+  const sent: JsonObject = { ...fields, ios_app_id: ios_app, android_app_id: android_app };
+  const unread = listUnreadFields(before ?? {}).filter((field) => sent[field] === undefined);
+  if (before !== null && unread.length > 0) {
+    return [{ name, text: `unknown, because the server did not return ${toSentence(unread)}` }];
+  }
   // The cast is safe, because the server validates the record and the new fields.
   const link = {
-    ...record,
+    ...before,
     ...fields,
     ios_app_id: apps.ios_app?.after_id ?? null,
     android_app_id: apps.android_app?.after_id ?? null,
@@ -55,7 +65,7 @@ export function listVisits(
     `Android: ${describeMobile(visits.android)}`,
     `Computer: ${describeOutcome(visits.desktop)}`,
   ];
-  return [{ name: "visitors will see", kind: "list", items }];
+  return [{ name, kind: "list", items }];
 }
 
 type PlatformVisits = ReturnType<typeof explainVisits>["visits"];
@@ -79,7 +89,15 @@ function describeOutcome({ action, to }: PlatformVisits["desktop"]): string {
   }
 }
 
-export const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
+const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
+const visitedFields = [...destinations, "ios_app_id", "android_app_id"] as const;
+
+/** Lists the fields that decide where visitors go and that a remote server did not return. */
+export function listUnreadFields(link: {
+  readonly [Field in (typeof visitedFields)[number]]?: unknown;
+}): (typeof visitedFields)[number][] {
+  return visitedFields.filter((field) => link[field] === undefined);
+}
 
 /**
  * Finds problems of a link or app that was just written. Sends no request, and assumes that apps it

@@ -248,6 +248,17 @@ test("an undo sets a boolean field to false if it was null before the change", a
   expect((await callDone(strange, "get_link", { id })).link).not.toHaveProperty(name);
 });
 
+test("an approval shows no guess of what visitors will see if the destination is unknown", async () => {
+  await using guarded = await createStrangeWorld(
+    alterLinks(({ url: _url, clicks: _clicks, ...link }) => link),
+    { mode: "guarded" },
+  );
+  const { id } = await guarded.plant("link", { path: "spring", url: "https://example.com/" });
+  const { approval } = await callRefused(guarded, "update_link", { id, path: "summer" });
+  const { html } = await guarded.visit(approval.url);
+  expect(html).toContain("unknown, because the server did not return url");
+});
+
 test.each([
   ["contains a URL of the wrong type", (url: unknown) => ({ web: url })],
   ["contains no URL", () => undefined],

@@ -128,7 +128,7 @@ async function previewWrite(act: ActSubject, call: PreviewCall): Promise<Questio
       ...kept.filter((fact) => fact.kind !== "address"),
       // Omitted if the key cannot read the link, because what visitors see is then unknown.
       ...(isLink && before !== undefined
-        ? listVisits(record, changes, apps, call.keyContext.known)
+        ? listVisits(before, changes, apps, call.keyContext.known)
         : []),
       ...(isNew ? [] : await listAffected(act, call)),
     ],
