@@ -63,7 +63,7 @@ describe("the source files", () => {
   });
 });
 
-type Locked = {
+type LockedPackage = {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly engines?: { readonly node?: string };
 };
@@ -71,7 +71,7 @@ type Locked = {
 /** The packages that Waypost consists of, and those that test it. */
 const locks = ["package-lock.json", "test/package-lock.json"].map((path) => {
   const { packages } = JSON.parse(readFileSync(path, "utf8"));
-  return { path, packages: Object.entries<Locked>(packages) };
+  return { path, packages: Object.entries<LockedPackage>(packages) };
 });
 
 test.each(locks)("$path lists the packages for every platform, as npm ci requires", (lock) => {

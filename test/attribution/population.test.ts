@@ -3,7 +3,7 @@ import { chooseVisit } from "../../src/attribution/compare-phones.ts";
 import {
   hasClearVisit,
   makePopulation,
-  type Made,
+  type CrowdPlan,
   type MadeInstall,
   type MadeVisit,
 } from "./population.ts";
@@ -23,7 +23,7 @@ type Counts = {
   clearMatched: number;
 };
 
-function play(made: Omit<Made, "count">): Counts {
+function play(made: Omit<CrowdPlan, "count">): Counts {
   const { visits, installs } = makePopulation({ ...made, count: 10_000 });
   const counts: Counts = {
     medium: 0,

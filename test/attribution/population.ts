@@ -68,7 +68,7 @@ const places: readonly (readonly [zone: string, ...languages: string[]])[] = [
 
 const minute_ms = 60_000;
 
-export type Made = {
+export type CrowdPlan = {
   readonly seed: number;
   readonly count: number;
   readonly spell_ms: number;
@@ -77,7 +77,7 @@ export type Made = {
   readonly most?: number;
 };
 
-export function makePopulation(made: Made): Population {
+export function makePopulation(made: CrowdPlan): Population {
   const { seed, count, spell_ms, idle, most = 50 } = made;
   const { share: chance } = createChance(seed, "population");
   const visits: MadeVisit[] = [];
@@ -117,9 +117,9 @@ export function hasClearVisit({ phone, linkId }: MadeInstall, here: readonly Mad
   );
 }
 
-type House = { readonly house: number; readonly most: number };
+type Family = { readonly house: number; readonly most: number };
 
-function makeHouse({ house, most }: House, chance: Share, count: () => number): readonly Phone[] {
+function makeHouse({ house, most }: Family, chance: Share, count: () => number): readonly Phone[] {
   const [zone, ...languages] = pick(places, chance);
   const size = 1 + Math.floor(chance() * most);
   return Array.from({ length: size }, () => ({

@@ -15,7 +15,7 @@ export type Planner = {
   readonly bulk: Bulk;
   readonly owner: Owner;
   readonly calls: string[];
-  readonly plan: (wanted: PlanInput) => Promise<Planned>;
+  readonly plan: (wanted: PlanInput) => Promise<PlanWithRows>;
   readonly run: (plan: Plan, by?: Owner) => Promise<Job>;
   readonly make: (fields: object) => Promise<Link>;
   /** Creates many links, by default a second apart, and returns their paths. */
@@ -24,7 +24,7 @@ export type Planner = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-type Planned = { readonly plan: Plan; readonly rows: readonly PlanRow[] };
+type PlanWithRows = { readonly plan: Plan; readonly rows: readonly PlanRow[] };
 
 export async function openPlanner(): Promise<Planner> {
   const calls: string[] = [];

@@ -23,12 +23,12 @@ export type TimelessBulk = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-type Wanted = {
+type TimelessBulkOptions = {
   readonly clock?: Clock;
   readonly intercept?: (call: Client["call"]) => Client["call"];
 };
 
-export async function openBulk(wanted: Wanted = {}): Promise<TimelessBulk> {
+export async function openBulk(wanted: TimelessBulkOptions = {}): Promise<TimelessBulk> {
   const world = await createWorld();
   const { clock = world.clock, intercept = (call) => call } = wanted;
   const time = createVirtualTime(() => undefined, world.isBusy);

@@ -23,7 +23,7 @@ type Side = {
   readonly send: Send;
   readonly origin: string;
 };
-type Ask = (side: Side) => ApiRequest;
+type RequestFactory = (side: Side) => ApiRequest;
 type Change = (request: ApiRequest) => Partial<ApiRequest>;
 
 const { links, shortLinks, projects, pageTemplate } = contract;
@@ -73,7 +73,7 @@ const asForm: Change = ({ headers }) => ({
   body: "name=a",
 });
 
-const askOverLimit: Ask = (side) =>
+const askOverLimit: RequestFactory = (side) =>
   buildRequest(links.update, { id: unknown, name: "a" }, { ...side, key: side.keys.overLimit });
 
 describe("embedded and remote calls", () => {
@@ -108,7 +108,7 @@ describe("embedded and remote calls", () => {
     const input = { id: unknown, path: "x", url: "https://example.com" };
     const isMaster = endpoint.auth === "master";
     const by =
-      (choose: (side: Side) => string | undefined, change: Change = () => ({})): Ask =>
+      (choose: (side: Side) => string | undefined, change: Change = () => ({})): RequestFactory =>
       (side) => {
         const request = buildRequest(endpoint, input, { origin: side.origin, key: choose(side) });
         return { ...request, ...change(request) };
@@ -199,11 +199,11 @@ const ofHttp = new Set([
   "x-request-id",
 ]);
 
-async function expectStatus(status: number, _what: string, ask: Ask): Promise<void> {
+async function expectStatus(status: number, _what: string, ask: RequestFactory): Promise<void> {
   expect((await compare(ask)).status).toBe(status);
 }
 
-async function compare(ask: Ask) {
+async function compare(ask: RequestFactory) {
   const [direct, carried] = await Promise.all(
     [embedded, remote].map((side) => read(side.send, ask(side))),
   );

@@ -16,14 +16,14 @@ const names = ["one", "two"] as const;
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 const runs = 80;
 
-type Act =
+type LinkAction =
   | { readonly kind: "create"; readonly path?: string | undefined; readonly name: string }
   | { readonly kind: "upsert"; readonly path: string; readonly name: string }
   | { readonly kind: "update"; readonly row: number; readonly path: string; readonly name: string }
   | { readonly kind: "delete"; readonly row: number };
 
 type Step = {
-  readonly act: Act;
+  readonly act: LinkAction;
   readonly writes: readonly Fault[];
   readonly reads: readonly Fault[];
 };
@@ -38,7 +38,7 @@ const fault = fc.oneof(
 const path = fc.constantFrom(...paths);
 const name = fc.constantFrom(...names);
 const row = fc.nat(3);
-const act: fc.Arbitrary<Act> = fc.oneof(
+const act: fc.Arbitrary<LinkAction> = fc.oneof(
   fc.record({ kind: fc.constant("create"), path: fc.option(path, { nil: undefined }), name }),
   fc.record({ kind: fc.constant("upsert"), path, name }),
   fc.record({ kind: fc.constant("update"), row, path, name }),
@@ -103,7 +103,7 @@ async function play(at: ClientWithFaults, { act, writes, reads }: Step) {
 
 function perform(
   { client }: ClientWithFaults,
-  act: Act,
+  act: LinkAction,
   id: string,
 ): Promise<CallAnswer<typeof links.update> | null> {
   switch (act.kind) {
@@ -122,7 +122,7 @@ type Row = Pick<ReadLink, "path" | "name">;
 
 function predictLinks(
   before: readonly ReadLink[],
-  act: Act,
+  act: LinkAction,
   target: ReadLink | undefined,
 ): readonly Row[] {
   switch (act.kind) {

@@ -5,7 +5,7 @@ import { contract } from "../../src/contract/index.ts";
 import { createGate } from "../support/clock.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
-import { createTraveller, type Traveller } from "./traveller.ts";
+import { createTraveller, type ClientWithClock } from "./traveller.ts";
 
 /** Tests how the client respects rate limits, in virtual time and with the real service. */
 
@@ -13,7 +13,7 @@ const { links, iosApps, androidApps, shortLinks } = contract;
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
 let world: World;
-let traveller: Traveller;
+let traveller: ClientWithClock;
 let statuses: number[];
 let times: number[];
 let onRequest: () => Promise<void>;

@@ -11,7 +11,7 @@ import { createTraveller } from "./traveller.ts";
 
 /** Tests how the client writes requests. carriers.test.ts calls every endpoint. */
 
-type Sent = {
+type SentRequest = {
   readonly method: string;
   readonly path: string;
   readonly query: readonly (readonly [string, string])[];
@@ -23,7 +23,7 @@ const { links, shortLinks, iosApps, projects } = contract;
 
 let world: World;
 let client: Client;
-const sent: Sent[] = [];
+const sent: SentRequest[] = [];
 
 openForAll(createWorld, (opened) => {
   world = opened;

@@ -9,7 +9,7 @@ import { createWorld, origin, type World } from "../support/world.ts";
 
 /** A client in virtual time. Waits advance the clock, and timers fire only on `ring`. */
 
-export type Traveller = {
+export type ClientWithClock = {
   readonly client: Client;
   /** The waits between tries, in milliseconds. */
   readonly waits: readonly number[];
@@ -19,7 +19,7 @@ export type Traveller = {
   readonly elapsed: () => number;
 };
 
-type TravellerOptions = {
+type ClientWithClockOptions = {
   readonly world: World;
   /** Sends the requests if `send` is missing. */
   readonly fetch?: Fetch;
@@ -30,7 +30,7 @@ type TravellerOptions = {
   readonly isEmbedded?: boolean;
 };
 
-export function createTraveller(wanted: TravellerOptions): Traveller {
+export function createTraveller(wanted: ClientWithClockOptions): ClientWithClock {
   const { world, fetch = world.fetch, send = sendByFetch(fetch) } = wanted;
   const waits: number[] = [];
   const timers = new Map<() => void, number>();
@@ -78,7 +78,7 @@ export function createTraveller(wanted: TravellerOptions): Traveller {
   };
 }
 
-export type ClientWithFaults = Traveller & {
+export type ClientWithFaults = ClientWithClock & {
   readonly world: World;
   readonly hostile: Hostile;
   readonly [Symbol.asyncDispose]: () => Promise<void>;

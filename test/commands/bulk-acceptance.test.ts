@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { lease_ms } from "../../src/state/job-runs.ts";
 import { setClockAhead } from "../support/clock.ts";
 import { createUsedFolder } from "../support/command.ts";
-import { connectV2, type Connected, type Reply } from "../support/mcp-clients.ts";
+import { connectV2, type ToolClient, type Reply } from "../support/mcp-clients.ts";
 import { plantEmbedded } from "./plant-embedded.ts";
 
 /** Changes every link with "spring" in its name, in a project of five thousand links. */
@@ -96,7 +96,7 @@ test("a bulk change can be rejected, approved, resumed after a kill, and undone"
   expect(meta.count).toBe(count);
 });
 
-async function countUrls({ callTool }: Pick<Connected, "callTool">) {
+async function countUrls({ callTool }: Pick<ToolClient, "callTool">) {
   const { links: found } = (await callTool("list_links", { filters, limit: 100 })).structured;
   const count = (url: string) =>
     found.filter((link: { destination: string }) => link.destination === url).length;

@@ -9,7 +9,7 @@ import {
   createServed,
   createFolder,
   run,
-  type Finished,
+  type RunResult,
   type Folder,
   type Serving,
 } from "../support/command.ts";
@@ -261,7 +261,7 @@ test.each([
 
 test("waypost export refuses a missing data folder and does not create it", async () => {
   await using nothing = await createFolder();
-  const refused: Finished = await run(["export", "--data", nothing.path]);
+  const refused: RunResult = await run(["export", "--data", nothing.path]);
   expectRefused(refused, "choose another with --data");
   await expect(stat(nothing.path)).rejects.toThrow("ENOENT");
 });

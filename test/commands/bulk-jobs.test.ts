@@ -123,7 +123,7 @@ describe("a job", () => {
 
   const findNewest = async () => (await runJson("jobs", "list")).told.jobs[0];
 
-  const showPage = async (id: string, page: number): Promise<Shown> =>
+  const showPage = async (id: string, page: number): Promise<JobOutput> =>
     (await runJson("jobs", "show", id, "--page", String(page))).told;
 
   test("interrupted with Ctrl-C can be completed with waypost jobs resume", async () => {
@@ -212,7 +212,7 @@ describe("a job", () => {
   });
 });
 
-type Shown = {
+type JobOutput = {
   readonly job: { readonly receipts: readonly { readonly outcome: string }[] };
   readonly meta: object;
 };

@@ -7,7 +7,7 @@ import {
   type Serving,
   type Folder,
 } from "../support/command.ts";
-import { visitAt, type Visited } from "../support/link-host.ts";
+import { visitAt, type VisitReply } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
 import agents from "../host/user-agents.json" with { type: "json" };
@@ -20,7 +20,7 @@ openForEach(createUsedFolder, (opened) => (folder = opened));
 const url = "https://shop.example/";
 const iPhone = agents.ios["Safari on an iPhone"];
 
-function visit({ places }: Serving, path: string, host?: string): Promise<Visited> {
+function visit({ places }: Serving, path: string, host?: string): Promise<VisitReply> {
   const { port } = new URL(places.url);
   return visitAt(Number(port), path, { host: host ?? `default.localhost:${port}` });
 }

@@ -44,7 +44,7 @@ async function takeRightless() {
   };
 }
 
-type Rightless = Awaited<ReturnType<typeof takeRightless>>;
+type LimitedDatabase = Awaited<ReturnType<typeof takeRightless>>;
 
 function readAdvice(finished: { readonly code: number | null; readonly stderr: string }): string {
   expect(finished).toMatchObject({ code: 2, stderr: expect.stringMatching(/^waypost: .*\n$/) });
@@ -55,7 +55,7 @@ function readAdvice(finished: { readonly code: number | null; readonly stderr: s
   return statement;
 }
 
-const emptyOnes: readonly (readonly [string, (rightless: Rightless) => string, RegExp])[] = [
+const emptyOnes: readonly (readonly [string, (rightless: LimitedDatabase) => string, RegExp])[] = [
   [
     "cannot create tables",
     () => "select 1",

@@ -6,17 +6,17 @@ import { visitAt } from "../support/link-host.ts";
 import { visit } from "../support/listening.ts";
 import { decideOnPage } from "../support/mcp-http.ts";
 import { openTransactionPooler, type TransactionPooler } from "../support/postgres-proxy.ts";
-import { connectTo, makeKey, startOnPostgres, type Two } from "./two-servers.ts";
+import { connectTo, makeKey, startOnPostgres, type Servers } from "./two-servers.ts";
 import { waitUntil } from "../support/clock.ts";
 import { untilSeen } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** Calls alternate between two processes behind a pooler. The tests use each other's rows. */
 
-type Client = Awaited<ReturnType<Two["connect"]>>;
+type Client = Awaited<ReturnType<Servers["connect"]>>;
 
 let pooler: TransactionPooler;
-let two: Two;
+let two: Servers;
 let key: string;
 let client: Client;
 let master: Client;
@@ -176,7 +176,7 @@ describe("a client that alternates between two processes", () => {
     await once("create_link", { path: "asked", url });
     const { error } = await client.client
       .callTool({ name: "delete_link", arguments: { id: "asked" } })
-      .then(({ structuredContent }) => structuredContent as { readonly error: Waiting });
+      .then(({ structuredContent }) => structuredContent as { readonly error: PendingApproval });
     const asked = new URL(turn(error.approval.url));
     const there = [two.one, two.other].find(({ places }) => places.url.includes(asked.port));
     const tab = browse((there ?? two.one).places.url);
@@ -217,4 +217,4 @@ describe("a client that alternates between two processes", () => {
   });
 });
 
-type Waiting = { readonly approval: { readonly url: string } };
+type PendingApproval = { readonly approval: { readonly url: string } };

@@ -11,7 +11,7 @@ export type AllRows = Readonly<Record<string, readonly string[]>>;
 
 type Cells = Readonly<Record<string, unknown>>;
 
-type Read = (table: string) => Promise<readonly Cells[]>;
+type TableReader = (table: string) => Promise<readonly Cells[]>;
 
 /** Reads copies of the files, as a connection of this process may stay open for a while. */
 export async function readFolder(data: string): Promise<AllRows> {
@@ -23,7 +23,7 @@ export async function readFolder(data: string): Promise<AllRows> {
     }
     if (!existsSync(join(copies.path, known.file))) continue;
     const database = openDatabase(join(copies.path, known.file));
-    const read: Read = async (table) =>
+    const read: TableReader = async (table) =>
       database.prepare(`select * from ${table}`).all() as readonly Cells[];
     Object.assign(all, await readTables(known, read));
     database.close();
@@ -33,12 +33,12 @@ export async function readFolder(data: string): Promise<AllRows> {
 
 export async function readDatabase(url: string): Promise<AllRows> {
   const all: Record<string, readonly string[]> = {};
-  const read: Read = (table) => query(url, `select * from ${table}`);
+  const read: TableReader = (table) => query(url, `select * from ${table}`);
   for (const known of knownDatabases) Object.assign(all, await readTables(known, read));
   return all;
 }
 
-async function readTables({ tables }: (typeof knownDatabases)[number], read: Read) {
+async function readTables({ tables }: (typeof knownDatabases)[number], read: TableReader) {
   const all: Record<string, readonly string[]> = {};
   for (const { name, leaves = [] } of tables) {
     const rows = await read(name);

@@ -98,13 +98,13 @@ function unready(status: string) {
   return { status: 503, body: { status } };
 }
 
-type Asked = {
+type ProbeRequest = {
   readonly host?: string | undefined;
   readonly method?: string;
   readonly agent?: Agent;
 };
 
-async function ask(url: string, path: string, { host, method, agent }: Asked = {}) {
+async function ask(url: string, path: string, { host, method, agent }: ProbeRequest = {}) {
   const headers = host === undefined ? {} : { host };
   const asked = request(url + path, { ...(method && { method }), headers, agent: agent ?? false });
   const [response] = await once(asked.end(), "response");

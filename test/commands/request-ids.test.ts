@@ -8,7 +8,7 @@ import {
   modernCall,
   post,
   withSession,
-  type Posting,
+  type HttpPost,
   callOf,
   handshake,
 } from "../support/mcp-http.ts";
@@ -21,7 +21,7 @@ test("a response contains the request's ID if that ID is valid, or else a new ID
   await using served = await createServed();
   const { places, key } = served.serving;
   const json = { "content-type": "application/json" };
-  const asked: readonly (readonly [string, Posting])[] = [
+  const asked: readonly (readonly [string, HttpPost])[] = [
     [`${places.api}/links`, { method: "GET" }],
     [`${places.api}/links`, { headers: json, body: '{"path":"a","url":"https://a.example"}' }],
     [`${places.api}/nothing`, { method: "GET" }],

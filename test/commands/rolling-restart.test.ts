@@ -111,9 +111,9 @@ function connect({ places, key: token }: Serving) {
 }
 
 /** How a client creates a link: its request, and how it recognizes success. */
-type Way = (serving: Serving, path: string) => Promise<Sent | "refused">;
-type Posting = { readonly headers: OutgoingHttpHeaders; readonly body: string };
-type Sent = {
+type RequestSender = (serving: Serving, path: string) => Promise<McpResponse | "refused">;
+type McpRequest = { readonly headers: OutgoingHttpHeaders; readonly body: string };
+type McpResponse = {
   readonly status: number;
   readonly text: string;
   readonly headers: IncomingHttpHeaders;
@@ -121,19 +121,19 @@ type Sent = {
 
 const ways = [openRest, openModern, openSessions];
 
-function openRest(key: string, agent: Agent): Way {
+function openRest(key: string, agent: Agent): RequestSender {
   const headers = { authorization: `Token ${key}`, "content-type": "application/json" };
   return ({ places }, path) =>
     send(`${places.api}/links`, { headers, body: JSON.stringify(writeLink(path)) }, agent);
 }
 
-function openModern(key: string, agent: Agent): Way {
+function openModern(key: string, agent: Agent): RequestSender {
   return ({ places }, path) =>
     send(places.mcp, modernCall(key, 1, "create_link", writeLink(path)), agent);
 }
 
 /** Uses a session at each process and starts a new one when it is unknown. */
-function openSessions(key: string, agent: Agent): Way {
+function openSessions(key: string, agent: Agent): RequestSender {
   const sessions = new Map<string, string>();
   let calls = 0;
   return async ({ places: { mcp } }, path) => {
@@ -160,7 +160,7 @@ function writeLink(path: string) {
 async function writeUntil(
   over: AbortSignal,
   servings: readonly Serving[],
-  way: Way,
+  way: RequestSender,
   name: string,
 ): Promise<number> {
   let count = 0;
@@ -181,9 +181,9 @@ async function writeUntil(
 /** Returns "refused" if the server cannot have read the request. Throws any other error. */
 async function send(
   url: string,
-  { headers, body }: Posting,
+  { headers, body }: McpRequest,
   agent: Agent,
-): Promise<Sent | "refused"> {
+): Promise<McpResponse | "refused"> {
   const asked = request(url, { method: "POST", headers, agent });
   asked.end(body);
   try {

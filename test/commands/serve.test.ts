@@ -178,8 +178,8 @@ test("a command finds the older of two servers after the newer one has stopped",
   expect((await first.call("GET", "/links")).status).toBe(200);
 });
 
-type Case = readonly [what: string, message: string, prepare: (folder: Folder) => Prepared];
-type Prepared = {
+type Case = readonly [what: string, message: string, prepare: (folder: Folder) => ServeSetup];
+type ServeSetup = {
   readonly words?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 };
@@ -301,31 +301,31 @@ describe("waypost serve in front of a remote server", () => {
 /** No request is sent to this server, as no tool is called. */
 const remote = { WAYPOST_BASE_URL: "https://links.example" };
 
-function belowFile({ path }: Folder): Prepared {
+function belowFile({ path }: Folder): ServeSetup {
   writeFileSync(path, "a file");
   return { words: ["--data", join(path, "data")] };
 }
 
-function foreignFolder({ path }: Folder): Prepared {
+function foreignFolder({ path }: Folder): ServeSetup {
   mkdirSync(path);
   chmodSync(path, 0o755);
   writeFileSync(join(path, "letter.txt"), "Dear diary");
   return {};
 }
 
-function foreignFile({ path }: Folder): Prepared {
+function foreignFile({ path }: Folder): ServeSetup {
   mkdirSync(path, { mode: 0o700 });
   writeFileSync(join(path, "waypost.db"), "Dear diary,\n".repeat(100));
   return {};
 }
 
-function foreignKey({ path }: Folder): Prepared {
+function foreignKey({ path }: Folder): ServeSetup {
   mkdirSync(path, { mode: 0o700 });
   writeFileSync(join(path, "owner.key"), "not a Waypost key\n");
   return {};
 }
 
-function emptiedStore(folder: Folder): Prepared {
+function emptiedStore(folder: Folder): ServeSetup {
   foreignKey(folder);
   writeFileSync(join(folder.path, "waypost.db"), "");
   return {};

@@ -6,7 +6,7 @@ import type { IncomingMessage } from "node:http";
 import { openForwarder } from "../support/ports.ts";
 
 /** Starts two `serve` processes with the same data, and a balancer that alternates. */
-export type Two = {
+export type Servers = {
   readonly one: Serving;
   readonly other: Serving;
   readonly data: string;
@@ -18,16 +18,16 @@ export type Two = {
 };
 
 /** Starts something between the processes and their database, by its address. */
-type Between = AsyncDisposable & { readonly url: string };
+type LoadBalancer = AsyncDisposable & { readonly url: string };
 
-export function startTwo(): Promise<Two> {
+export function startTwo(): Promise<Servers> {
   return isOnPostgres ? startOnPostgres() : startOnSqlite();
 }
 
 /** Uses two folders, as two machines would. */
 export async function startOnPostgres(
-  openBetween?: (url: string) => Promise<Between>,
-): Promise<Two> {
+  openBetween?: (url: string) => Promise<LoadBalancer>,
+): Promise<Servers> {
   const database = await takeDatabase();
   const between = await openBetween?.(database.url);
   const folders = [await createUsedFolder(), await createUsedFolder()] as const;
@@ -43,7 +43,7 @@ export async function startOnPostgres(
   });
 }
 
-async function startOnSqlite(): Promise<Two> {
+async function startOnSqlite(): Promise<Servers> {
   const folder = await createUsedFolder();
   const one = await startServe(folder.path);
   const other = await startServe(folder.path);
@@ -53,9 +53,9 @@ async function startOnSqlite(): Promise<Two> {
 async function open(
   one: Serving,
   other: Serving,
-  place: Pick<Two, "data" | "env">,
+  place: Pick<Servers, "data" | "env">,
   close: () => Promise<void>,
-): Promise<Two> {
+): Promise<Servers> {
   const balancer = await startBalancer(takeTurns([one.places.url, other.places.url]));
   const url = `${balancer.url}/mcp`;
   return {
@@ -76,7 +76,7 @@ export function connectTo({ places, key }: Serving) {
 }
 
 /** Creates a key that neither server has seen yet. */
-export async function makeKey({ data, env }: Two, words: readonly string[]): Promise<string> {
+export async function makeKey({ data, env }: Servers, words: readonly string[]): Promise<string> {
   const { stdout } = await run(["keys", "create", ...words, "--json", "--data", data], { env });
   return JSON.parse(stdout).token;
 }

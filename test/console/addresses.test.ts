@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { readBrowserOrigin } from "../../src/console/browser-origin.ts";
-import { browse, type Browsing, readFormToken, signInAt } from "../support/console.ts";
-import { createServed, type Served } from "../support/command.ts";
+import { browse, type WebTab, readFormToken, signInAt } from "../support/console.ts";
+import { createServed, type OwnServer } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** Filters, return addresses and the rules for plain HTTP in the console. */
 
-let served: Served;
-let tab: Browsing;
+let served: OwnServer;
+let tab: WebTab;
 let form_token: string;
 let id: string;
 

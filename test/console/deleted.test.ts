@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { type Browsing, callTool, readFormToken, signInAt } from "../support/console.ts";
-import { createServed, runJson, startServe, type Served } from "../support/command.ts";
+import { type WebTab, callTool, readFormToken, signInAt } from "../support/console.ts";
+import { createServed, runJson, startServe, type OwnServer } from "../support/command.ts";
 import { waitUntil } from "../support/clock.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** The console's page of deleted links and apps, and restoring them. */
 
-let served: Served;
-let tab: Browsing;
+let served: OwnServer;
+let tab: WebTab;
 
 openForAll(createServed, async (opened) => {
   served = opened;

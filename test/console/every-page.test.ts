@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { pages } from "../../src/console/console.ts";
 import {
   browse,
-  type Browsing,
+  type WebTab,
   callTool,
   hostile,
   plantConsole,
@@ -19,7 +19,7 @@ import {
   lookAtPage,
   sizes,
 } from "../support/browser.ts";
-import { createServed, type Served } from "../support/command.ts";
+import { createServed, type OwnServer } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 import { waitUntil } from "../support/clock.ts";
 
@@ -92,9 +92,9 @@ const look = `(() => {
 /** The path below which a proxy serves the console. */
 const base = "/team/waypost";
 
-type SampleRecords = ConsoleSample & Planned;
+type SampleRecords = ConsoleSample & PlanAndJob;
 type Write = (sample: SampleRecords) => string;
-type Who = "owner" | "master";
+type PageUser = "owner" | "master";
 
 /** A page that is missing here fails a test below. */
 const shown: Readonly<Record<string, Write>> = {
@@ -166,14 +166,14 @@ const showsPages: ReadonlySet<string> = new Set(["a link", "a new link", "the pa
 /** Headings that only a script draws. */
 const drawn: Readonly<Record<string, string>> = { "a new link": "Preview" };
 const all = { ...shown, ...forMaster, ...missing };
-const readWho = (name: string): Who => (name in forMaster ? "master" : "owner");
+const readWho = (name: string): PageUser => (name in forMaster ? "master" : "owner");
 
-let served: Served;
+let served: OwnServer;
 let sample: SampleRecords;
 /** Clients with a browser, with plain requests, and with a browser without scripts. */
-let tabs: Readonly<Record<Who, ConsoleTab>>;
-let plain: Readonly<Record<Who, Browsing>>;
-let bare: Readonly<Record<Who, ConsoleTab>>;
+let tabs: Readonly<Record<PageUser, ConsoleTab>>;
+let plain: Readonly<Record<PageUser, WebTab>>;
+let bare: Readonly<Record<PageUser, ConsoleTab>>;
 let tab: ConsoleTab;
 let page: Page;
 
@@ -207,9 +207,9 @@ afterAll(async () => {
   }
 });
 
-type Planned = { readonly plan: string; readonly job: string };
+type PlanAndJob = { readonly plan: string; readonly job: string };
 
-async function plantPlans(tab: Browsing): Promise<Planned> {
+async function plantPlans(tab: WebTab): Promise<PlanAndJob> {
   await tab.open(`${base}/plans/${await plan("applied")}`);
   const { path } = await tab.submit({});
   await waitUntil(async () => />\s*Done\s*</.test((await tab.open(path)).text));

@@ -1,11 +1,11 @@
 import { expect } from "vitest";
-import { type Browsing, callTool, hostile, readFormToken, signInAt } from "../support/console.ts";
+import { type WebTab, callTool, hostile, readFormToken, signInAt } from "../support/console.ts";
 import { runJson, type Folder, type Serving } from "../support/command.ts";
 import { waitUntil } from "../support/clock.ts";
 
 /** Creates a project in which every page of the console is as full as possible. */
 
-export type Filled = {
+export type ConsoleIds = {
   readonly app: string;
   readonly link: string;
   readonly plan: string;
@@ -53,9 +53,9 @@ function writeAddress(length = addressCharacters): string {
   return start + scribble(length - start.length);
 }
 
-type Served = { readonly serving: Serving; readonly folder: Folder };
+type Server = { readonly serving: Serving; readonly folder: Folder };
 
-export async function fillConsole({ serving, folder }: Served, tab: Browsing): Promise<Filled> {
+export async function fillConsole({ serving, folder }: Server, tab: WebTab): Promise<ConsoleIds> {
   const { app, link } = await plantResources(serving);
   await plantKeys(tab);
   const webhook = await plantWebhooks(tab);
@@ -106,7 +106,7 @@ async function plantResources(serving: Serving) {
   return { app, link };
 }
 
-async function plantKeys(tab: Browsing): Promise<void> {
+async function plantKeys(tab: WebTab): Promise<void> {
   for (let turn = 0; turn < many; turn += 1) {
     const { text } = await tab.open("/keys/new");
     const form = new URLSearchParams({ form_token: await readFormToken(tab), role: "owner" });
@@ -119,7 +119,7 @@ async function plantKeys(tab: Browsing): Promise<void> {
   }
 }
 
-async function plantWebhooks(tab: Browsing): Promise<string> {
+async function plantWebhooks(tab: WebTab): Promise<string> {
   const form_token = await readFormToken(tab);
   for (let turn = 0; turn < webhooks; turn += 1) {
     const form = new URLSearchParams({ form_token, url: writeAddress(), once: String(turn) });
@@ -194,7 +194,7 @@ async function planRows(serving: Serving, args: object): Promise<string> {
   return made.plan.id;
 }
 
-async function apply(tab: Browsing, plan: string): Promise<string> {
+async function apply(tab: WebTab, plan: string): Promise<string> {
   await tab.open(`/plans/${plan}`);
   const { path } = await tab.submit({});
   await waitUntil(async () => />\s*Done\s*</.test((await tab.open(path)).text));

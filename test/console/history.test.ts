@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { type Browsing, callTool, readFormToken, signInAt } from "../support/console.ts";
-import { createServed, runJson, type Served } from "../support/command.ts";
+import { type WebTab, callTool, readFormToken, signInAt } from "../support/console.ts";
+import { createServed, runJson, type OwnServer } from "../support/command.ts";
 import { waitUntil } from "../support/clock.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** The history in the console: its pages, and undoing a change. */
 
-let served: Served;
-let tab: Browsing;
+let served: OwnServer;
+let tab: WebTab;
 
 openForAll(createServed, async (opened) => {
   served = opened;

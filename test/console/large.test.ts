@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { type Browsing, callTool, readFormToken, signInAt } from "../support/console.ts";
-import { createServed, type Served } from "../support/command.ts";
+import { type WebTab, callTool, readFormToken, signInAt } from "../support/console.ts";
+import { createServed, type OwnServer } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 import { createScribbler } from "./fill-console.ts";
 
 /** Data that does not fit on one page of the console can still be reached. */
 
-let served: Served;
-let tab: Browsing;
+let served: OwnServer;
+let tab: WebTab;
 const scribble = createScribbler();
 const apps = 30;
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { type Browsing, readFormToken, signInAt } from "../support/console.ts";
-import { createServed, runJson, type Served } from "../support/command.ts";
+import { type WebTab, readFormToken, signInAt } from "../support/console.ts";
+import { createServed, runJson, type OwnServer } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** Confirmations in the console: approved, cancelled, expired and repeated. */
 
-let served: Served;
-let tab: Browsing;
+let served: OwnServer;
+let tab: WebTab;
 let form_token: string;
 
 openForAll(createServed, async (opened) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { browse, type Browsing, readFormToken, signInAt } from "../support/console.ts";
+import { browse, type WebTab, readFormToken, signInAt } from "../support/console.ts";
 import { createServed, type Serving } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
@@ -9,7 +9,7 @@ let serving: Serving;
 
 openForAll(createServed, (opened) => ({ serving } = opened));
 
-const signIn = (): Promise<Browsing> => signInAt(serving);
+const signIn = (): Promise<WebTab> => signInAt(serving);
 
 test("a form from an earlier session is shown again and is applied when resubmitted", async () => {
   const tab = await signIn();

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { browse, type Browsing, readFormToken, signInAt } from "../support/console.ts";
+import { browse, type WebTab, readFormToken, signInAt } from "../support/console.ts";
 import {
   expectRefused,
   createServed,
@@ -30,9 +30,9 @@ openForAll(createServed, async (opened, keep) => {
   other = keep(await startServe(folder.path));
 });
 
-const signIn = (key?: string, at = serving): Promise<Browsing> => signInAt(at, key);
+const signIn = (key?: string, at = serving): Promise<WebTab> => signInAt(at, key);
 
-function readSession({ cookies }: Browsing): string {
+function readSession({ cookies }: WebTab): string {
   return [...cookies].find(([name]) => name.includes("session"))?.[1] ?? "";
 }
 

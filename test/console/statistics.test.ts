@@ -3,15 +3,15 @@ import type { JsonObject } from "../../src/contract/json.ts";
 import { utc, writeLocalTime } from "../../src/contract/local-time.ts";
 import type { Visit } from "../../src/console/page.ts";
 import { renderLinkStats, statisticsPage } from "../../src/console/pages/statistics.ts";
-import { type Browsing, callTool, signInAt } from "../support/console.ts";
-import { createServed, runJson, type Served } from "../support/command.ts";
+import { type WebTab, callTool, signInAt } from "../support/console.ts";
+import { createServed, runJson, type OwnServer } from "../support/command.ts";
 import { visit } from "../support/listening.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** Clicks over time in the console, of a project and of a link. */
 
-let served: Served;
-let tab: Browsing;
+let served: OwnServer;
+let tab: WebTab;
 
 openForAll(createServed, async (opened) => {
   served = opened;

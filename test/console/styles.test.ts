@@ -19,11 +19,11 @@ const sheets = {
 test.each(Object.entries(sheets))("the style sheet %s has no syntax errors", (_, sheet) => {
   const faults: string[] = [];
   parse(sheet, {
-    onParseError: ({ message, source, offset }: SyntaxParseError & Placed) => {
+    onParseError: ({ message, source, offset }: SyntaxParseError & SourcePosition) => {
       faults.push(`${message}: ${source.slice(Math.max(0, offset - 60), offset + 40)}`);
     },
   });
   expect(faults).toEqual([]);
 });
 
-type Placed = { readonly source: string; readonly offset: number };
+type SourcePosition = { readonly source: string; readonly offset: number };

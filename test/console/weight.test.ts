@@ -2,23 +2,23 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import {
   browse,
-  type Browsing,
+  type WebTab,
   type ConsoleResponse,
   callTool,
   readFormToken,
   signInAt,
 } from "../support/console.ts";
-import { createServed, type Served } from "../support/command.ts";
+import { createServed, type OwnServer } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
-import { createScribbler, fillConsole, type Filled } from "./fill-console.ts";
+import { createScribbler, fillConsole, type ConsoleIds } from "./fill-console.ts";
 
 /** The size of the console's pages on the network, and what it must not reveal. */
 
 const scribble = createScribbler();
-let served: Served;
-let tab: Browsing;
-let filled: Filled;
-let master: Browsing;
+let served: OwnServer;
+let tab: WebTab;
+let filled: ConsoleIds;
+let master: WebTab;
 
 openForAll(createServed, async (opened) => {
   served = opened;
@@ -63,7 +63,7 @@ test("each console page has a different form token, and all tokens are valid", a
   }
 });
 
-const full: Readonly<Record<string, (filled: Filled) => string>> = {
+const full: Readonly<Record<string, (filled: ConsoleIds) => string>> = {
   start: () => "/",
   links: () => "/links",
   "a link with the longest value in each field": ({ link }) => `/links/${link}`,
@@ -103,7 +103,7 @@ describe("the console of a project with a lot of data", () => {
 
   test.each([
     ["projects", () => "/projects"],
-    ["a project", ({ project }: Filled) => `/projects/${project}`],
+    ["a project", ({ project }: ConsoleIds) => `/projects/${project}`],
     ["start", () => "/"],
   ])(
     'sends a master-key user at most 60 KB, 12 KB of it JavaScript, for the page "%s"',

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createEmptyFolder } from "../support/folders.ts";
 import { findFreePort } from "../support/ports.ts";
 import { waitUntil } from "../support/clock.ts";
-import { makeHeaders, noCertificate, type Answer, type Proxy, type Sent } from "./proxy.ts";
+import { makeHeaders, noCertificate, type ProxyReply, type Proxy, type PostBody } from "./proxy.ts";
 
 /** The installed Caddy with deploy/Caddyfile, on other ports and with its own certificates. */
 export async function startCaddy(upstream: number): Promise<Proxy> {
@@ -48,7 +48,7 @@ export async function startCaddy(upstream: number): Promise<Proxy> {
   };
 }
 
-async function send(port: number, host: string, path: string, sent: Sent): Promise<Answer> {
+async function send(port: number, host: string, path: string, sent: PostBody): Promise<ProxyReply> {
   const method = sent.body === undefined ? "GET" : "POST";
   const headers = makeHeaders(host, sent);
   const target = { host: "127.0.0.1", port, path, method, servername: host };

@@ -9,11 +9,11 @@ import { openServer } from "../support/ports.ts";
 
 /** Like Caddy with on-demand TLS, but without TLS: asks about each host, then forwards. */
 
-export type Sent = { readonly key?: string; readonly body?: object };
-export type Answer = { readonly status: number; readonly location: string | undefined };
+export type PostBody = { readonly key?: string; readonly body?: object };
+export type ProxyReply = { readonly status: number; readonly location: string | undefined };
 
 export type Proxy = {
-  readonly send: (host: string, path: string, sent?: Sent) => Promise<Answer>;
+  readonly send: (host: string, path: string, sent?: PostBody) => Promise<ProxyReply>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -43,7 +43,7 @@ export async function startProxy(upstream: number): Promise<Proxy> {
   };
 }
 
-export function makeHeaders(host: string, { key, body }: Sent): OutgoingHttpHeaders {
+export function makeHeaders(host: string, { key, body }: PostBody): OutgoingHttpHeaders {
   return {
     host,
     ...(key !== undefined && { authorization: `Token ${key}` }),
@@ -56,7 +56,7 @@ async function ask(
   path: string,
   headers: OutgoingHttpHeaders,
   body: string | undefined,
-): Promise<Answer> {
+): Promise<ProxyReply> {
   const method = body === undefined ? "GET" : "POST";
   const sent = sendRequest({ host: "127.0.0.1", port, path, method, headers });
   sent.end(body);

@@ -6,7 +6,7 @@ import { listPageButtons, listPhoneStores } from "../../src/visit/page-buttons.t
 import { decideVisit, type Platform } from "../../src/visit/decide-visit.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import { sha1, sha256 } from "../contract/sample-link.ts";
-import { openLinkHost, type LinkHost, type Visited } from "../support/link-host.ts";
+import { openLinkHost, type LinkHost, type VisitReply } from "../support/link-host.ts";
 
 import agents from "./user-agents.json" with { type: "json" };
 import { openForAll } from "../support/open-for.ts";
@@ -152,7 +152,7 @@ async function register(
   return known ?? add(kind, fields);
 }
 
-function describeVisited({ status, headers, text }: Visited) {
+function describeVisited({ status, headers, text }: VisitReply) {
   if (status === 302) return { action: "redirect", to: headers.location, buttons: [] };
   expect(status).toBe(200);
   const buttons = Array.from(text.matchAll(/<a [^>]*href="([^"]*)"/g), ([, href = ""]) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openLinkHost, type LinkHost, type Visiting } from "../support/link-host.ts";
+import { openLinkHost, type LinkHost, type VisitInput } from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
 import { addApps } from "./add-apps.ts";
 
@@ -31,7 +31,7 @@ openForAll(openLinkHost, async (opened) => {
   await host.world.call("POST", "/links", { key, body: { path: "nameless", ios_app } });
 });
 
-const show = async (path: string, given: Visiting = {}) => {
+const show = async (path: string, given: VisitInput = {}) => {
   const { text, headers } = await host.visit(path, { agent: iPhone, ...given });
   const [, shown = ""] = /<body[^>]*>(.*)<\/body>/s.exec(text) ?? [];
   return { text, shown, policy: String(headers["content-security-policy"]), headers };

@@ -5,8 +5,8 @@ import {
   elsewhere,
   openLinkHost,
   type LinkHost,
-  type Visited,
-  type Visiting,
+  type VisitReply,
+  type VisitInput,
 } from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
 
@@ -179,7 +179,7 @@ describe("home_url and not_found_url", () => {
   const home_url = "https://shop.example/home?a=1";
   const not_found_url = "https://shop.example/müll";
   const at = { host: "other.localhost" };
-  const ask = async (path: string, given: Visiting = {}) => {
+  const ask = async (path: string, given: VisitInput = {}) => {
     const { status, headers } = await host.visit(path, { ...at, ...given });
     return [status, headers.location];
   };
@@ -331,7 +331,7 @@ describe("a database error during a visit", () => {
 });
 
 /** Everything by which a visitor could distinguish two responses. */
-function describeResponse({ status, text, headers }: Visited): string {
+function describeResponse({ status, text, headers }: VisitReply): string {
   return JSON.stringify({ status, text, headers: { ...headers, date: "" } });
 }
 

@@ -8,10 +8,10 @@ import { readAtMost } from "../../src/network/read-body.ts";
 
 const most = 300_000;
 
-type Seen = { readonly length: number | undefined; readonly listeners: number };
+type BodyRead = { readonly length: number | undefined; readonly listeners: number };
 
 test("readAtMost reads a body only once and leaves no listeners behind", async () => {
-  const seen: Seen[] = [];
+  const seen: BodyRead[] = [];
   const listen = getRequestListener(async (_, { incoming }) => {
     const bytes = await readAtMost(incoming, most);
     // The stream of a `Request` would listen here and queue everything that is not read.

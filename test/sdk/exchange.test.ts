@@ -49,7 +49,7 @@ const at = (index: number): Serving => servers[index % processes] as Serving;
 const portOf = ({ places }: Serving) => Number(new URL(places.url).port);
 const hostOf = (server: Serving) => `default.localhost:${portOf(server)}`;
 
-async function send(request: SdkRequest, given: Partial<Sending> = {}): Promise<SdkAnswer> {
+async function send(request: SdkRequest, given: Partial<ExchangeOptions> = {}): Promise<SdkAnswer> {
   const { server = at(0), from = "93.184.216.34", key = client } = given;
   const headers = { ...request.headers, authorization: `Bearer ${key}`, "x-forwarded-for": from };
   return server.call("POST", request.path, { headers, body: request.body });
@@ -61,7 +61,7 @@ function newPhone(): SdkRequest {
   return startFirst(phones);
 }
 
-type Sending = { readonly server: Serving; readonly from: string; readonly key: string };
+type ExchangeOptions = { readonly server: Serving; readonly from: string; readonly key: string };
 
 test("a browser visit is matched to the first app launch of only one phone", async () => {
   const from = "93.184.216.40";

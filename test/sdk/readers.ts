@@ -4,7 +4,7 @@
  * APIClient.kt with Moshi (-android-sdk). The Flutter and React Native SDKs use these two.
  */
 
-export type Read = {
+export type ReadMatch = {
   readonly matched: boolean;
   readonly confidence: string | null;
   readonly match_score: number | null;
@@ -66,7 +66,7 @@ const members: Readonly<Record<string, Kind>> = {
   campaign_token: "string",
 };
 
-export function readAnswer(sdk: keyof typeof sdks, { status, text }: SdkAnswer): Read {
+export function readAnswer(sdk: keyof typeof sdks, { status, text }: SdkAnswer): ReadMatch {
   if (status < 200 || status > 299) throw new Error(`ServerError ${status}: ${text}`);
   const body: unknown = JSON.parse(text);
   const { largest } = sdks[sdk];
@@ -92,7 +92,7 @@ export function readRefusal({ status, text }: SdkAnswer): readonly [number, stri
   return [status, message];
 }
 
-function readLink(value: unknown, { largest, isUrl }: Sdk): Read["link"] {
+function readLink(value: unknown, { largest, isUrl }: Sdk): ReadMatch["link"] {
   if (value === undefined || value === null) return null;
   const id = require(readMember(value, "id", "string", largest));
   const read = Object.entries(members).map(([name, kind]) => {

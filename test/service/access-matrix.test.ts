@@ -10,7 +10,7 @@ import {
   type Role,
   type Scope,
 } from "../../src/contract/rights.ts";
-import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
+import { createWorld, type CallInput, type Reply, type World } from "../support/world.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** Calls every route with every kind of key. */
@@ -183,7 +183,7 @@ test("a key with several scopes can call only the endpoints of those scopes", as
 });
 
 /** Sends the smallest request, because the key is checked before everything else. */
-function send(world: World, method: string, entry: Endpoint, given: Given): Promise<Reply> {
+function send(world: World, method: string, entry: Endpoint, given: CallInput): Promise<Reply> {
   const fields = entry.wrapper === undefined ? {} : { [entry.wrapper]: {} };
   const body = entry.body === undefined ? {} : { body: fields };
   return world.call(method, entry.path.replace(":id", unknownId), { ...given, ...body });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { openForEach } from "../support/open-for.ts";
-import { createWorld, type Given, type World } from "../support/world.ts";
+import { createWorld, type CallInput, type World } from "../support/world.ts";
 
 /** Tests previews of unsaved links, which follow the rules of a write but save nothing. */
 
@@ -12,7 +12,7 @@ let world: World;
 
 openForEach(createWorld, (opened) => (world = opened));
 
-const preview = (fields: object, given: Given = {}) =>
+const preview = (fields: object, given: CallInput = {}) =>
   world.call("POST", "/page_template/preview", { body: { body, ...fields }, ...given });
 
 test("previewing an edited link does not save the edits", async () => {

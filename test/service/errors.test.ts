@@ -5,7 +5,7 @@ import { apiPrefix } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
 import { openDatabase } from "../../src/sql/engine.ts";
 import { isOnPostgres } from "../support/store-place.ts";
-import { createWorld, origin, type Given, type World } from "../support/world.ts";
+import { createWorld, origin, type CallInput, type World } from "../support/world.ts";
 import { openForEach } from "../support/open-for.ts";
 
 /** Tests the body and headers of each error status, and the order of the checks. */
@@ -254,7 +254,7 @@ test("errors in the path or key take precedence over errors in the body", async 
   const plain = { "content-type": "text/plain" };
   const json = { "content-type": "application/json" };
   const large = " ".repeat(mebibyte + 1);
-  const cases: readonly (readonly [string, string, Given, number, string])[] = [
+  const cases: readonly (readonly [string, string, CallInput, number, string])[] = [
     ["POST", "/nothing", { key: null }, 404, messages.route_unknown],
     ["GET", "/links", { key: null, query: "page=0" }, 401, messages.key_missing],
     ["GET", "/projects", { key: suspended }, 401, messages.account_suspended],

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../src/contract/index.ts";
 import { readProjectRows } from "../support/rows.ts";
-import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
+import { createWorld, type CallInput, type Reply, type World } from "../support/world.ts";
 import { openForAll, openForEach } from "../support/open-for.ts";
 
 /** Tests that a project cannot read, change or detect records of another project. */
@@ -307,7 +307,7 @@ function ask(
   };
   const inner = { ...fields[list], ...smuggled };
   const body = entry.wrapper === undefined ? inner : { [entry.wrapper]: inner, ...smuggled };
-  const given: Given = {
+  const given: CallInput = {
     ...(entry.body !== undefined && { body }),
     ...(project_id !== undefined && {
       query: `project_id=${project_id}&q[project_id_eq]=${project_id}`,

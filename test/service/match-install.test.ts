@@ -12,7 +12,7 @@ import {
   home,
   openInstallWorld,
   told,
-  type From,
+  type PhoneVisit,
   type InstallWorld,
 } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
@@ -217,7 +217,7 @@ describe("an app installed after a visit", () => {
   );
 });
 
-async function findNothing(path: string, given: From = {}): Promise<void> {
+async function findNothing(path: string, given: PhoneVisit = {}): Promise<void> {
   const { page, status } = await visit(path, given);
   expect(page.text).not.toContain("<script");
   expect(page.headers["content-security-policy"] ?? "").not.toContain("script-src");

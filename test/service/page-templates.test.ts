@@ -3,7 +3,7 @@ import { messages } from "../../src/contract/messages.ts";
 import { starter } from "../../src/template/starter-template.ts";
 import { createGate } from "../support/clock.ts";
 import { openForEach } from "../support/open-for.ts";
-import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
+import { createWorld, type CallInput, type Reply, type World } from "../support/world.ts";
 
 /** Tests saving, publishing, unpublishing and restoring a page template. */
 
@@ -16,12 +16,12 @@ let world: World;
 
 openForEach(createWorld, (opened) => (world = opened));
 
-const save = (fields: object, given: Given = {}) =>
+const save = (fields: object, given: CallInput = {}) =>
   world.call("PATCH", "/page_template", { body: fields, ...given });
-const publish = (fields?: object, given: Given = {}) =>
+const publish = (fields?: object, given: CallInput = {}) =>
   world.call("POST", "/page_template/publish", { ...(fields && { body: fields }), ...given });
-const unpublish = (given: Given = {}) => world.call("POST", "/page_template/unpublish", given);
-const list = (given: Given = {}) => world.call("GET", "/page_template/versions", given);
+const unpublish = (given: CallInput = {}) => world.call("POST", "/page_template/unpublish", given);
+const list = (given: CallInput = {}) => world.call("GET", "/page_template/versions", given);
 const show = (id: string) => world.call("GET", `/page_template/versions/${id}`);
 const restore = (id: string) => world.call("POST", `/page_template/versions/${id}/restore`);
 
@@ -308,7 +308,7 @@ describe("restoring a template version", () => {
 });
 
 describe("access to page templates", () => {
-  type Case = readonly [name: string, call: (given: Given) => Promise<Reply>, scope: string];
+  type Case = readonly [name: string, call: (given: CallInput) => Promise<Reply>, scope: string];
   const calls: readonly Case[] = [
     ["save", (given) => save({ body }, given), "page_templates.update"],
     ["publish", (given) => publish({ body }, given), "page_templates.publish"],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createWorld, type Given, type World } from "../support/world.ts";
+import { createWorld, type CallInput, type World } from "../support/world.ts";
 import { openForEach } from "../support/open-for.ts";
 
 /** Tests projects, which only a master key may manage. */
@@ -9,7 +9,7 @@ openForEach(createWorld, (opened) => (world = opened));
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
-function asMaster(world: World, method: string, path: string, given: Given = {}) {
+function asMaster(world: World, method: string, path: string, given: CallInput = {}) {
   return world.call(method, path, { key: world.master, ...given });
 }
 

@@ -3,7 +3,7 @@ import { messages } from "../../src/contract/messages.ts";
 import { starter } from "../../src/template/starter-template.ts";
 import { openLinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
-import { createWorld, type Given, type World } from "../support/world.ts";
+import { createWorld, type CallInput, type World } from "../support/world.ts";
 
 /** Tests template previews, which show the page like a visit but save nothing. */
 
@@ -15,7 +15,7 @@ let world: World;
 
 openForEach(createWorld, (opened) => (world = opened));
 
-const preview = (fields?: object, given: Given = {}) =>
+const preview = (fields?: object, given: CallInput = {}) =>
   world.call("POST", "/page_template/preview", { ...(fields && { body: fields }), ...given });
 
 async function show(fields: object): Promise<string> {

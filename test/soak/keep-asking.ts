@@ -3,7 +3,7 @@ import { ask, type Answer, type Question } from "../bench/load/ask.ts";
 
 /** Clients that send requests until they are stopped, whatever the responses. */
 
-type Asking = {
+type LoadOptions = {
   readonly askers: number;
   readonly next: () => Question;
   /** Called for every request with its response or error. */
@@ -15,7 +15,7 @@ const rest_ms = 20;
 
 export function keepAsking(
   server: { readonly url: string },
-  { askers, next, hear }: Asking,
+  { askers, next, hear }: LoadOptions,
 ): { readonly stop: () => Promise<void> } {
   let isOver = false;
   const askOn = async () => {

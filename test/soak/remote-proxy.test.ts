@@ -51,7 +51,7 @@ test("no write is lost or repeated when a remote connection is delayed, cut or r
 });
 
 /** What happens to each piece of data, in either direction. */
-type Trouble = {
+type ConnectionFault = {
   readonly delay_ms: number;
   /** The probability that the connection ends in the middle of the piece. */
   readonly cut: number;
@@ -59,7 +59,7 @@ type Trouble = {
   readonly reset: number;
 };
 
-const calm: Trouble = { delay_ms: 0, cut: 0, reset: 0 };
+const calm: ConnectionFault = { delay_ms: 0, cut: 0, reset: 0 };
 
 /** A proxy between two programs that delays, cuts and resets their connections. */
 async function openFaultyProxy(target: string) {
@@ -102,7 +102,7 @@ async function openFaultyProxy(target: string) {
   });
   return {
     port: await listen(server, 0),
-    setTrouble: (next: Trouble) => void (trouble = next),
+    setTrouble: (next: ConnectionFault) => void (trouble = next),
     [Symbol.asyncDispose]: async () => {
       server.close();
       for (const socket of sockets) socket.destroy();

@@ -4,14 +4,14 @@ import { openDatabase } from "../../src/sql/engine.ts";
 import type { Store } from "../../src/store/store.ts";
 import { addBenchProject, type BenchProject } from "../bench/data/bench-project.ts";
 import { makeFolder } from "../bench/leftovers.ts";
-import { serve, type Server, type Starting } from "../bench/servers/http-server.ts";
+import { serve, type Server, type ServerStartOptions } from "../bench/servers/http-server.ts";
 import { createDatabase, type PostgresServer } from "../support/postgres.ts";
 
 /** A separate store, with servers of the built command. */
 export type Site = {
   readonly folder: string;
   readonly databaseUrl: string | undefined;
-  readonly serve: (serving?: Serving) => Promise<Server>;
+  readonly serve: (serving?: SiteOptions) => Promise<Server>;
   /** No server may run meanwhile, because its writes would stay in its log. */
   readonly addBenchProject: (subdomain: string, keys: number) => Promise<BenchProject>;
   readonly readLinks: () => Promise<readonly Row[]>;
@@ -20,7 +20,7 @@ export type Site = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-type Serving = Starting & {
+type SiteOptions = ServerStartOptions & {
   readonly data?: string;
 };
 

@@ -201,12 +201,12 @@ const bareApp = {
   custom_scheme: null,
 } as const;
 
-type Begin = (world: World) => Promise<void>;
+type TaskStart = (world: World) => Promise<void>;
 
 describe("a background task", () => {
   const tasks: readonly (readonly [
     string,
-    Begin,
+    TaskStart,
     (store: Store, id: string) => Promise<number>,
   ])[] = [
     ["delete a project's rows", beginPurge, countLinks],
@@ -320,10 +320,10 @@ async function beginIndex({ store, project }: World): Promise<void> {
   await store.write((db) => createIndex({ db, projectId: project.id }));
 }
 
-type Filling = { readonly count?: number; readonly more?: Parameters<typeof addLink>[2] };
+type FillOptions = { readonly count?: number; readonly more?: Parameters<typeof addLink>[2] };
 
 /** Writes links directly, which is faster than the API. */
-async function fill(store: Store, projectId: string, filling: Filling = {}): Promise<void> {
+async function fill(store: Store, projectId: string, filling: FillOptions = {}): Promise<void> {
   const { count = many, more = {} } = filling;
   await store.write((db) => addLinks({ db, projectId }, count, more));
 }

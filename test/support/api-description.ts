@@ -30,9 +30,9 @@ function checkEach(answer: AnswerApi): AnswerApi {
   };
 }
 
-type Sent = { readonly method: string; readonly url: string; readonly body: string };
+type SentRequest = { readonly method: string; readonly url: string; readonly body: string };
 
-type Received = {
+type ApiResult = {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly body: unknown;
@@ -48,16 +48,16 @@ export async function fetchDescribed(request: Request): Promise<Response> {
   return response;
 }
 
-type ReceivedText = Omit<Received, "body"> & { readonly text: string };
+type ReceivedText = Omit<ApiResult, "body"> & { readonly text: string };
 
-export function checkText(sent: Sent, { status, headers, text }: ReceivedText): void {
+export function checkText(sent: SentRequest, { status, headers, text }: ReceivedText): void {
   if (!new URL(sent.url).pathname.startsWith(apiPrefix)) return;
   const isData = headers["content-type"] === "application/json";
   const body = text === "" ? null : isData ? JSON.parse(text) : text;
   checkExchange(sent, { status, headers, body });
 }
 
-export function checkExchange({ method, url, body }: Sent, received: Received): void {
+export function checkExchange({ method, url, body }: SentRequest, received: ApiResult): void {
   const { pathname, searchParams } = new URL(url);
   const member = method === "HEAD" ? "get" : method.toLowerCase();
   const path = findPath(pathname, member);
@@ -104,7 +104,7 @@ function decode(pathname: string): string {
 }
 
 /** Paths and methods that are not in the document are refused in the same form. */
-function checkUnknown(name: string, isPath: boolean, method: string, received: Received): void {
+function checkUnknown(name: string, isPath: boolean, method: string, received: ApiResult): void {
   if (method === "OPTIONS" && received.status === 204) return;
   const expected = isPath ? 405 : 404;
   if (received.status !== expected) fail(name, `expected ${expected}`);
@@ -116,7 +116,7 @@ function checkResponse(
   name: string,
   operation: Operation,
   method: string,
-  { status, headers, body }: Received,
+  { status, headers, body }: ApiResult,
 ): void {
   const response = operation.responses[status];
   if (response === undefined) return fail(name, "the status is not described");

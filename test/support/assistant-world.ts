@@ -47,7 +47,7 @@ import type { ApiRequest } from "../../src/contract/api-message.ts";
 /** Use this for what an assistant sees of a local service, without processes and sockets. */
 
 /** Official clients with our MCP server, a real service and a state file, on a test's clock. */
-export type AssistantWorld = Watched &
+export type AssistantWorld = CarrierWatch &
   AssistantClient & {
     readonly world: World;
     readonly state: State;
@@ -56,12 +56,12 @@ export type AssistantWorld = Watched &
     /** Why answers to approval pages were refused. */
     readonly refused: readonly string[];
     /** Connects another client, with another key, person or era if the test says so. */
-    readonly connect: (given?: Connecting) => Promise<AssistantClient>;
+    readonly connect: (given?: AssistantConnectOptions) => Promise<AssistantClient>;
     /** Calls a tool that needs an approval, approves that on its page, and calls the tool again. */
     readonly approve: AssistantClient["call"];
     /** Sends JSON-RPC of 2026-07-28 that no well-behaved client would send. */
     readonly callRaw: (call: RawCall) => Promise<RawResult>;
-    readonly plant: (kind: Plant, fields: Readonly<Record<string, unknown>>) => Promise<Planted>;
+    readonly plant: (kind: RowKind, fields: Readonly<Record<string, unknown>>) => Promise<RowId>;
     readonly visit: (url: string, form?: Form, headers?: HeaderFields) => Promise<Page>;
     readonly fetchPage: (request: Request) => Promise<Response>;
     readonly answerApi: ReturnType<typeof createService>["answer"];
@@ -73,13 +73,13 @@ export type AssistantWorld = Watched &
     readonly [Symbol.asyncDispose]: () => Promise<void>;
   };
 
-type Watched = Pick<WatchedCarrier, "writes" | "countAsked" | "interrupt">;
+type CarrierWatch = Pick<WatchedCarrier, "writes" | "countAsked" | "interrupt">;
 
 export const eras = ["modern", "legacy", "v1"] as const;
 export const legacyEras = ["legacy", "v1"] as const;
 export type Era = (typeof eras)[number];
 
-type Connecting = Partial<Pick<KeyContextOptions, "publicFiles" | "scopes">> &
+type AssistantConnectOptions = Partial<Pick<KeyContextOptions, "publicFiles" | "scopes">> &
   Pick<ClientOptions, "elicit" | "capabilities" | "version"> & {
     readonly era?: Era;
     readonly key?: string | undefined;
@@ -115,13 +115,13 @@ export type ListedTool = {
   readonly _meta?: unknown;
 };
 
-type Plant = "link" | "ios_app" | "android_app";
-type Planted = { readonly id: string };
+type RowKind = "link" | "ios_app" | "android_app";
+type RowId = { readonly id: string };
 export type Page = { readonly status: number; readonly html: string; readonly headers: Headers };
 type Form = Readonly<Record<string, string>> | string;
 type HeaderFields = Readonly<Record<string, string>>;
 
-export type AssistantOptions = Connecting & {
+export type AssistantOptions = AssistantConnectOptions & {
   readonly mode?: Mode;
   /** The tools that the operator selected. */
   readonly selection?: readonly string[];
@@ -210,7 +210,7 @@ export async function createAssistantWorld(
   });
   const closing: (() => Promise<void>)[] = [() => bulk.close()];
   // Our server is at one end of a pair of transports. This returns the other end.
-  const serve = async (key: string | undefined, scopes?: Connecting["scopes"]) => {
+  const serve = async (key: string | undefined, scopes?: AssistantConnectOptions["scopes"]) => {
     const [near, far] = InMemoryTransport.createLinkedPair();
     const isUnknown = key === undefined || isRemote;
     const lookUp = isUnknown ? () => Promise.resolve(undefined) : service.followKey(key);
@@ -252,8 +252,8 @@ export async function createAssistantWorld(
     closing.push(() => handle.close());
     return far;
   };
-  const keyOf = (given: Connecting) => ("key" in given ? given.key : world.key);
-  const connect = async (given: Connecting = first) => {
+  const keyOf = (given: AssistantConnectOptions) => ("key" in given ? given.key : world.key);
+  const connect = async (given: AssistantConnectOptions = first) => {
     const transport = await serve(keyOf(given), given.scopes);
     const completed: string[] = [];
     const { era = "modern", ...person } = {

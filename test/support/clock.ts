@@ -84,10 +84,10 @@ export const ringSoon: SetAlarm = (_milliseconds, ring) => {
   return () => clearImmediate(waiting);
 };
 
-type Waiting = { readonly due: number; readonly ring: () => void };
+type PendingAlarm = { readonly due: number; readonly ring: () => void };
 
 export function createAlarms({ monotonic }: Pick<Clock, "monotonic">): Alarms {
-  const waiting = new Set<Waiting>();
+  const waiting = new Set<PendingAlarm>();
   return {
     setAlarm: (milliseconds, ring) => {
       const alarm = { due: monotonic() + milliseconds, ring };

@@ -25,8 +25,8 @@ export type Serving = {
   readonly key: string;
   readonly call: Call;
   readonly make: Make;
-  readonly untilSaid: Running["untilSaid"];
-  readonly stop: (signal?: "SIGTERM" | "SIGINT" | "SIGKILL") => Promise<Finished>;
+  readonly untilSaid: RunningCommand["untilSaid"];
+  readonly stop: (signal?: "SIGTERM" | "SIGINT" | "SIGKILL") => Promise<RunResult>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -37,15 +37,18 @@ type SpawnOptions = {
   readonly input?: string | Readable;
 };
 
-export type Running = {
-  readonly finished: Promise<Finished>;
+export type RunningCommand = {
+  readonly finished: Promise<RunResult>;
   /** Waits until stderr matches. If the command ends first, it throws the output. */
   readonly untilSaid: (pattern: RegExp) => Promise<void>;
   readonly send: (signal: "SIGTERM" | "SIGINT" | "SIGKILL") => void;
 };
 
 /** Runs a command to its end, in this process if a test cannot see the difference. */
-export async function run(words: readonly string[], options: SpawnOptions = {}): Promise<Finished> {
+export async function run(
+  words: readonly string[],
+  options: SpawnOptions = {},
+): Promise<RunResult> {
   if (needsProcess(words, options)) return runProcess(words, options);
   const { env, input } = options;
   return runHere(words, env, typeof input === "string" ? { piped: input } : {});
@@ -54,7 +57,7 @@ export async function run(words: readonly string[], options: SpawnOptions = {}):
 export async function runProcess(
   words: readonly string[],
   options?: SpawnOptions,
-): Promise<Finished> {
+): Promise<RunResult> {
   return watch(start(words, options)).finished;
 }
 
@@ -67,7 +70,7 @@ function needsProcess([command = "-"]: readonly string[], options: SpawnOptions)
   return isOwn || isOfNode || command.startsWith("-") || under !== undefined || isStream;
 }
 
-export function begin(words: readonly string[], options?: SpawnOptions): Running {
+export function begin(words: readonly string[], options?: SpawnOptions): RunningCommand {
   const child = start(words, options);
   const { finished } = watch(child);
   return {
@@ -82,7 +85,7 @@ export function begin(words: readonly string[], options?: SpawnOptions): Running
 /** Waits for output that comes from now on. */
 function waitForSaid(
   child: ChildProcess,
-  finished: Promise<Finished>,
+  finished: Promise<RunResult>,
   pattern: RegExp,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -190,7 +193,7 @@ async function compile(): Promise<CompiledCode> {
   return { name, bytes: await readFile(join(folder.path, name)) };
 }
 
-export type Served = {
+export type OwnServer = {
   readonly folder: Folder;
   readonly serving: Serving;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -200,7 +203,7 @@ export async function createServed(
   words: readonly string[] = [],
   options?: SpawnOptions,
   given?: Folder,
-): Promise<Served> {
+): Promise<OwnServer> {
   const folder = given ?? (await createUsedFolder());
   const serving = await startServe(folder.path, words, options);
   return {
@@ -229,7 +232,7 @@ function start(
 }
 
 function watch(child: ChildProcess): {
-  readonly finished: Promise<Finished>;
+  readonly finished: Promise<RunResult>;
   readonly firstLine: Promise<string>;
 } {
   let stdout = "";
@@ -250,14 +253,14 @@ export async function untilSeen(): Promise<void> {
   await setTimeout(25);
 }
 
-export type Finished = {
+export type RunResult = {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 };
 
 /** Expects exit code 2, and on stderr one line with this message. */
-export function expectRefused({ code, stdout, stderr }: Finished, message: string | RegExp): void {
+export function expectRefused({ code, stdout, stderr }: RunResult, message: string | RegExp): void {
   expect([code, stdout]).toEqual([2, ""]);
   expect(stderr).toMatch(/^waypost: [^\n]+\n$/);
   expect(stderr).toMatch(message);
@@ -277,7 +280,7 @@ export function runHere(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
   stdin: Stdin = {},
-): Promise<Finished> {
+): Promise<RunResult> {
   const next = last.then(() => captureOutput(words, { ...cleanEnvironment(), ...env }, stdin));
   last = next.catch(() => undefined);
   return next;
@@ -287,7 +290,7 @@ async function captureOutput(
   words: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
   stdin: Stdin,
-): Promise<Finished> {
+): Promise<RunResult> {
   const stdout = interceptWrites(process.stdout);
   const stderr = interceptWrites(process.stderr);
   try {

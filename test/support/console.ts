@@ -5,7 +5,7 @@ import { modernCall, post } from "./mcp-http.ts";
 
 /** Use this for console pages if no browser is needed. It sends forms and keeps cookies. */
 
-export type Browsing = {
+export type WebTab = {
   readonly open: (path: string, headers?: Headers) => Promise<ConsoleResponse>;
   /** Fills in and sends the first form of the current page, with its hidden fields. */
   readonly submit: (fields: Fields, headers?: Headers) => Promise<ConsoleResponse>;
@@ -34,7 +34,7 @@ type Headers = Readonly<Record<string, string>>;
 type Fields = Readonly<Record<string, string>>;
 
 /** Follows redirects, and sends a cookie only below its path, as a browser does. */
-export function browse(origin: string): Browsing {
+export function browse(origin: string): WebTab {
   const cookies = new Map<string, string>();
   const paths = new Map<string, string>();
   let last: ConsoleResponse = { status: 0, headers: {}, text: "", bytes: 0, path: "/" };
@@ -55,7 +55,7 @@ export function browse(origin: string): Browsing {
     return typeof location === "string" ? ask(location, {}) : last;
   }
 
-  const post: Browsing["post"] = (path, fields, headers = {}) => {
+  const post: WebTab["post"] = (path, fields, headers = {}) => {
     return ask(path, { ...formHeaders, origin, ...headers }, String(new URLSearchParams(fields)));
   };
   return {
@@ -122,14 +122,14 @@ function send(url: URL, headers: Headers, body?: string): Promise<Omit<ConsoleRe
 export async function signInAt(
   { places, key }: Pick<Serving, "places" | "key">,
   shown = key,
-): Promise<Browsing> {
+): Promise<WebTab> {
   const tab = browse(places.url);
   await tab.open("/sign-in");
   await tab.submit({ key: shown });
   return tab;
 }
 
-export async function readFormToken(tab: Browsing): Promise<string> {
+export async function readFormToken(tab: WebTab): Promise<string> {
   const { text } = await tab.open("/");
   return /name="form_token" value="([^"]+)"/.exec(text.replace(/\s+/g, " "))?.[1] ?? "";
 }
@@ -146,7 +146,7 @@ export type ConsoleSample = {
   readonly approval: string;
 };
 
-type Served = { readonly serving: Serving; readonly folder: Folder };
+type ServedFolder = { readonly serving: Serving; readonly folder: Folder };
 
 /** More apps than fit on one page. */
 const mostApps = 60;
@@ -156,7 +156,7 @@ export const hostile =
   `"><script>window.hacked=1</script><img src=x onerror=window.hacked=1>` +
   `'&lt;\u202e${"x".repeat(60)}{{ project.name }} مرحبا`;
 
-export async function plantConsole({ serving, folder }: Served): Promise<ConsoleSample> {
+export async function plantConsole({ serving, folder }: ServedFolder): Promise<ConsoleSample> {
   const { id } = await serving.make("/links", {
     path: "größe/'\"<b>",
     name: hostile,

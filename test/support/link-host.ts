@@ -13,7 +13,7 @@ import { issueClientKey } from "../../src/service/keys.ts";
 import { createService } from "./api-description.ts";
 import { agents } from "../attribution/agents.ts";
 import { iosFirstLaunch, type SdkRequest } from "../sdk/recorded.ts";
-import { readAnswer, type Read, type SdkAnswer } from "../sdk/readers.ts";
+import { readAnswer, type ReadMatch, type SdkAnswer } from "../sdk/readers.ts";
 import { expect } from "vitest";
 import type { CountedVisit } from "../../src/stats/visit.ts";
 import { openForEach } from "./open-for.ts";
@@ -25,18 +25,18 @@ export type LinkHost = {
   readonly world: World;
   readonly port: number;
   readonly origin: string;
-  readonly visit: (path: string, given?: Visiting) => Promise<Visited>;
+  readonly visit: (path: string, given?: VisitInput) => Promise<VisitReply>;
   readonly sendRaw: (bytes: string) => Promise<string>;
-  readonly add: (kind: "link" | "ios_app" | "android_app", fields: object) => Promise<Added>;
+  readonly add: (kind: "link" | "ios_app" | "android_app", fields: object) => Promise<AnyRow>;
   readonly readClicks: (id: string) => Promise<number>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 // Tests read what was created as freely as a client in any language would.
 // oxlint-disable-next-line typescript/no-explicit-any
-type Added = any;
+type AnyRow = any;
 
-export type Visiting = {
+export type VisitInput = {
   readonly method?: string;
   /** A different Host header than that of the first project, with the port. */
   readonly host?: string;
@@ -45,7 +45,7 @@ export type Visiting = {
   readonly body?: object;
 };
 
-export type Visited = {
+export type VisitReply = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
@@ -59,8 +59,8 @@ const desktop =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) " +
   "Chrome/121.0.0.0 Safari/537.36";
 
-type Given = "secondOrigin" | "clock" | "findCountry" | "report" | "trustedProxies";
-type LinkHostOptions = Partial<Pick<HostOptions, Given>> & {
+type HostOption = "secondOrigin" | "clock" | "findCountry" | "report" | "trustedProxies";
+type LinkHostOptions = Partial<Pick<HostOptions, HostOption>> & {
   readonly wrap?: (store: Store) => Store;
 };
 
@@ -112,7 +112,7 @@ export async function openLinkHost({
   };
 }
 
-export async function visitAt(port: number, path: string, given: Visiting): Promise<Visited> {
+export async function visitAt(port: number, path: string, given: VisitInput): Promise<VisitReply> {
   const { method = "GET", host = "", agent = desktop, headers, body } = given;
   const sent = sendRequest({
     host: "127.0.0.1",
@@ -151,20 +151,20 @@ async function sendRaw(port: number, bytes: string): Promise<string> {
 /** A link with deferred deep linking, the phones that visit its page, and the app on them. */
 export type InstallWorld = LinkHost & {
   readonly link: { readonly id: string };
-  readonly open: (path: string, given?: From) => Promise<Visited>;
+  readonly open: (path: string, given?: PhoneVisit) => Promise<VisitReply>;
   /** Opens the page, and sends what its script would send. */
-  readonly visitPage: (path?: string, given?: From, screen?: object) => Promise<PageVisit>;
+  readonly visitPage: (path?: string, given?: PhoneVisit, screen?: object) => Promise<PageVisit>;
   readonly install: (from?: string, sent?: SdkRequest, by?: AnswerApi) => Promise<SdkAnswer>;
   /** Does so for a phone that has not asked before, and reads the result like the SDK. */
-  readonly match: (from?: string, by?: AnswerApi) => Promise<Read>;
+  readonly match: (from?: string, by?: AnswerApi) => Promise<ReadMatch>;
   /** Starts another process with the same store, or this one again. */
   readonly startAnother: (store?: Store) => AnswerApi;
   readonly listRows: () => Promise<readonly Row[]>;
 };
 
-export type From = Visiting & { readonly from?: string };
+export type PhoneVisit = VisitInput & { readonly from?: string };
 
-type PageVisit = { readonly page: Visited; readonly id: string; readonly status: number };
+type PageVisit = { readonly page: VisitReply; readonly id: string; readonly status: number };
 
 type Row = Awaited<ReturnType<typeof listRows>>[number];
 

@@ -17,7 +17,7 @@ export type Session = RawSession & {
 
 type AddressReport = { readonly address: string; readonly notes: readonly string[] };
 
-type Starting = {
+type SessionOptions = {
   readonly data: string;
   readonly port: number;
   readonly env?: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ type Starting = {
 const path = "spring";
 const destination = "https://example.com/spring";
 
-export async function startSession({ data, port, env = {} }: Starting): Promise<Session> {
+export async function startSession({ data, port, env = {} }: SessionOptions): Promise<Session> {
   const raw = startRaw({ data, env: { WAYPOST_PORT: `${port}`, ...env } });
   await raw.handshake();
   let calls = 0;
@@ -54,10 +54,10 @@ export async function startSession({ data, port, env = {} }: Starting): Promise<
   };
 }
 
-type Visited = { readonly status: number; readonly location: string | undefined };
+type VisitResult = { readonly status: number; readonly location: string | undefined };
 
 /** The response to a browser on this machine, or undefined if no server listens. */
-export function visit(address: string, method = "GET"): Promise<Visited | undefined> {
+export function visit(address: string, method = "GET"): Promise<VisitResult | undefined> {
   const { host, port, pathname } = new URL(address);
   const place = { host: "127.0.0.1", port, path: pathname, method, agent: false };
   const agent = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/121.0.0.0";

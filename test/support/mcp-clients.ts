@@ -16,7 +16,7 @@ import { AjvJsonSchemaValidator as AjvV1 } from "@modelcontextprotocol/sdk/valid
 
 /** Use this for the official clients of both versions. Closing one checks its stdout. */
 
-type Way = Stdio | Http;
+type TransportOptions = Stdio | Http;
 
 type Stdio = {
   readonly transport: "stdio";
@@ -35,7 +35,7 @@ export type Reply = {
   readonly content?: Record<string, boolean | number>;
 };
 
-export type Connecting = Way & {
+export type ClientSetup = TransportOptions & {
   /** The person at the client. Without one, the client cannot show forms. */
   readonly elicit?: (message: string) => Reply | Promise<Reply>;
   /** The browser that the client can open, in place of a form. */
@@ -59,7 +59,7 @@ export type Progress = {
   readonly message?: string | undefined;
 };
 
-export type Connected = {
+export type ToolClient = {
   readonly listNames: () => Promise<readonly string[]>;
   readonly callTool: (
     name: string,
@@ -71,11 +71,11 @@ export type Connected = {
   readonly countChanges: () => number;
   readonly close: () => Promise<void>;
   /** The process of the server, or undefined over HTTP. */
-  readonly process: Spoken | undefined;
+  readonly process: StdioChild | undefined;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-export type Spoken = {
+export type StdioChild = {
   readonly pid: number;
   readonly stdout: () => string;
   readonly stderr: () => string;
@@ -147,7 +147,7 @@ export function createV2(
   return client;
 }
 
-function describePerson({ elicit, open, watches }: Connecting, changes: Changes): ClientOptions {
+function describePerson({ elicit, open, watches }: ClientSetup, changes: Changes): ClientOptions {
   return {
     elicit: open === undefined ? elicit : (_, { url = "" }) => open(url),
     ...(open !== undefined && { capabilities: { elicitation: { url: {} } } }),
@@ -155,7 +155,7 @@ function describePerson({ elicit, open, watches }: Connecting, changes: Changes)
   };
 }
 
-export async function connectV1(given: Connecting): Promise<Connected & { client: ClientV1 }> {
+export async function connectV1(given: ClientSetup): Promise<ToolClient & { client: ClientV1 }> {
   const changes = countChanges();
   const client = createV1(describePerson(given, changes));
   const transport =
@@ -170,8 +170,8 @@ export async function connectV1(given: Connecting): Promise<Connected & { client
 }
 
 export async function connectV2(
-  given: Connecting & { readonly era?: "modern" | "auto" | "legacy" },
-): Promise<Connected & { client: ClientV2 }> {
+  given: ClientSetup & { readonly era?: "modern" | "auto" | "legacy" },
+): Promise<ToolClient & { client: ClientV2 }> {
   const changes = countChanges();
   const client = createV2(given.era, describePerson(given, changes));
   const transport =
@@ -219,8 +219,8 @@ function countChanges() {
 function present(
   client: ClientV1 | ClientV2,
   changes: Changes,
-  process: Spoken | undefined,
-): Connected {
+  process: StdioChild | undefined,
+): ToolClient {
   const close = closeCleanly(client, process);
   return {
     listNames: async () => (await client.listTools()).tools.map(({ name }) => name),
@@ -237,7 +237,7 @@ function present(
 /** Closes the client once, waits for the process, and checks its output. */
 export function closeCleanly(
   client: { readonly close: () => Promise<void> },
-  process: Spoken | undefined,
+  process: StdioChild | undefined,
 ): () => Promise<void> {
   let isOpen = true;
   return async () => {
@@ -308,9 +308,9 @@ export function describeHeaders({ token }: Http): Record<string, string> {
 export function record(
   transport: { start: () => Promise<void> },
   member = "_process",
-): () => Spoken {
+): () => StdioChild {
   const start = transport.start.bind(transport);
-  let spoken: Spoken | undefined;
+  let spoken: StdioChild | undefined;
   transport.start = async () => {
     await start();
     const child = Reflect.get(transport, member) as ChildProcess | undefined;
@@ -326,7 +326,7 @@ export function record(
   };
 }
 
-export function listen(child: ChildProcess): Spoken {
+export function listen(child: ChildProcess): StdioChild {
   let stdout = "";
   let stderr = "";
   child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString("utf8")));

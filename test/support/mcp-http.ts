@@ -15,7 +15,7 @@ import { Agent, request as httpRequest, type OutgoingHttpHeaders } from "node:ht
 import { checkText } from "./api-description.ts";
 import { spawn, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
-import { describeCommand, findStrayLines, listen, self, type Spoken } from "./mcp-clients.ts";
+import { describeCommand, findStrayLines, listen, self, type StdioChild } from "./mcp-clients.ts";
 import { waitUntil } from "./clock.ts";
 import type { InMemoryTransport } from "@modelcontextprotocol/client";
 
@@ -24,7 +24,7 @@ import type { InMemoryTransport } from "@modelcontextprotocol/client";
 export type TestServer = {
   readonly data: string;
   readonly serving: Serving;
-  readonly addTenant: (wanted?: WantedTenant) => Promise<Tenant>;
+  readonly addTenant: (wanted?: TenantOptions) => Promise<Tenant>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -37,7 +37,7 @@ export type Tenant = {
   readonly revoke: () => Promise<void>;
 };
 
-type WantedTenant = Partial<ProjectSettings> & {
+type TenantOptions = Partial<ProjectSettings> & {
   readonly scopes?: readonly Scope[];
   readonly role?: Role;
 };
@@ -108,13 +108,13 @@ export async function decideOnPage(url: string, decision: "approve" | "decline")
   expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
 }
 
-export type Posted = {
+export type HttpReply = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly text: string;
 };
 
-export type Posting = {
+export type HttpPost = {
   readonly method?: string;
   readonly headers?: OutgoingHttpHeaders;
   /** A text is sent as it is. Several are sent one after another, without a length. */
@@ -124,14 +124,14 @@ export type Posting = {
 
 const revision = "2026-07-28";
 
-export async function post(url: string, given: Posting): Promise<Posted> {
+export async function post(url: string, given: HttpPost): Promise<HttpReply> {
   if (given.agent !== undefined) return postOver(given.agent, url, given);
   // After a refusal in the middle of a body, a connection cannot be used again.
   const own = new Agent({ keepAlive: true });
   return postOver(own, url, given).finally(() => own.destroy());
 }
 
-function postOver(agent: Agent, url: string, given: Posting): Promise<Posted> {
+function postOver(agent: Agent, url: string, given: HttpPost): Promise<HttpReply> {
   const { method = "POST", headers = {}, body = "" } = given;
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { method, headers, agent });
@@ -217,7 +217,7 @@ export function listenRequest(token: string) {
 }
 
 /** Our command over stdio without a client: the test writes each line. */
-export type RawSession = Spoken & {
+export type RawSession = StdioChild & {
   /** Sends objects as JSON and texts as they are, each on a line. */
   readonly send: (...lines: readonly unknown[]) => void;
   /** Resolves with the message of this id, or throws the output if the process ends first. */

@@ -19,11 +19,11 @@ const known: KnownKey = {
   linkInReferrer: false,
 };
 
-type From = Begun & { readonly signal?: AbortSignal };
-type Begun = { readonly bytes?: number };
+type HeldOptions = SessionOptions & { readonly signal?: AbortSignal };
+type SessionOptions = { readonly bytes?: number };
 
 /** The implementation of all tools. By default they do nothing. */
-type Work = (tool: string, context: ServerContext) => unknown;
+type ToolHandler = (tool: string, context: ServerContext) => unknown;
 
 const [{ params, ...initialize }] = handshake;
 const handshakeWithForms = {
@@ -38,7 +38,7 @@ function lengthen<T extends { readonly body: string }>(request: T, bytes = 0): T
 }
 
 /** The MCP endpoint without a port. It accepts any token as a key. */
-export function openWay(work: Work = () => undefined) {
+export function openWay(work: ToolHandler = () => undefined) {
   const made: string[] = [];
   let now = 0;
   const clock = { now: () => now, monotonic: () => now };
@@ -92,7 +92,7 @@ export function openWay(work: Work = () => undefined) {
       alarms.ringDue();
     },
     /** `bytes` is the number of extra bytes in the body, which has no length header. */
-    call: (key: string, tool = "any", { signal, bytes }: From = {}) =>
+    call: (key: string, tool = "any", { signal, bytes }: HeldOptions = {}) =>
       post({ ...lengthen(modernCall(key, 1, tool), bytes), ...(signal && { signal }) }),
     /** Calls tools like a client of the earlier revisions. Each request has an id. */
     openSession: async (key: string) => {
@@ -108,9 +108,10 @@ export function openWay(work: Work = () => undefined) {
         call: (id: number, tool = "any", bytes?: number) => send(callOf(id, tool), bytes),
       };
     },
-    listen: (key: string, { bytes }: Begun = {}) => post(lengthen(listenRequest(key), bytes)),
+    listen: (key: string, { bytes }: SessionOptions = {}) =>
+      post(lengthen(listenRequest(key), bytes)),
     /** A call whose body the test ends later. Only the first part of a long body is sent. */
-    begin: (key: string, { bytes }: Begun = {}) => {
+    begin: (key: string, { bytes }: SessionOptions = {}) => {
       let end: (() => void) | undefined;
       let pulls = 0;
       const body = new ReadableStream<Uint8Array>(

@@ -3,16 +3,16 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 /** Use these to open something before the tests of a file, or before each, and close it. */
 
 /** Something to close after the tests, which may also report unexpected errors. */
-type Opened = {
+type TestResource = {
   readonly reported?: readonly unknown[];
   readonly close?: () => unknown;
   readonly [Symbol.asyncDispose]?: () => Promise<void>;
 };
 
 /** Closes this as well, before everything that was opened earlier. */
-type Keep = <Thing extends Opened>(thing: Thing) => Thing;
+type Keep = <Thing extends TestResource>(thing: Thing) => Thing;
 
-type OpenFor = <Thing extends Opened>(
+type OpenFor = <Thing extends TestResource>(
   open: () => Promise<Thing>,
   take: (opened: Thing, keep: Keep) => unknown,
 ) => void;
@@ -26,7 +26,7 @@ type Hook = (work: () => Promise<void>) => void;
 
 function between(before: Hook, after: Hook): OpenFor {
   return (open, take) => {
-    const opened: Opened[] = [];
+    const opened: TestResource[] = [];
     const keep: Keep = (thing) => {
       opened.push(thing);
       return thing;

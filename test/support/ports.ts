@@ -39,14 +39,14 @@ export async function openServer<Given extends ClosableServer>(server: Given, ho
   };
 }
 
-type Forwarding = {
+type ForwardOptions = {
   readonly target: string;
   readonly headers?: OutgoingHttpHeaders;
   readonly onAnswer?: (answer: IncomingMessage) => void;
 };
 
 /** Passes each request on to a server, and its answer back, as they arrive. */
-export function openForwarder(choose: (request: IncomingMessage) => Forwarding) {
+export function openForwarder(choose: (request: IncomingMessage) => ForwardOptions) {
   const forward = (request: IncomingMessage, response: ServerResponse) => {
     const { target, headers, onAnswer } = choose(request);
     const passed = openRequest(new URL(request.url ?? "/", target), {

@@ -87,7 +87,7 @@ export type TransactionPooler = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-type Guest = {
+type PoolClient = {
   readonly socket: Socket;
   readonly backends: Backends;
   readonly pooler: Pooler;
@@ -102,7 +102,7 @@ type Guest = {
 type Pooler = {
   readonly target: URL;
   readonly databases: Map<string, Backends>;
-  readonly guests: Map<number, Guest>;
+  readonly guests: Map<number, PoolClient>;
   readonly left: string[];
   readonly mostBackends: number;
   switches: number;
@@ -153,7 +153,7 @@ export async function openTransactionPooler(
 }
 
 function receive(socket: Socket, pooler: Pooler): void {
-  let guest: Guest | undefined;
+  let guest: PoolClient | undefined;
   const read = readFrames(true, (frame) => {
     if (guest !== undefined) {
       hear(guest, frame);
@@ -166,7 +166,7 @@ function receive(socket: Socket, pooler: Pooler): void {
   socket.on("data", read);
 }
 
-function welcome(socket: Socket, bytes: Buffer, pooler: Pooler): Guest | undefined {
+function welcome(socket: Socket, bytes: Buffer, pooler: Pooler): PoolClient | undefined {
   const words = readTexts(bytes, 8);
   const settings = new Map<string, string>();
   for (let at = 0; words[at] !== ""; at += 2) settings.set(words[at] ?? "", words[at + 1] ?? "");
@@ -176,7 +176,7 @@ function welcome(socket: Socket, bytes: Buffer, pooler: Pooler): Guest | undefin
     return undefined;
   }
   const backends = findBackends(settings.get("database") ?? "", pooler);
-  const guest: Guest = {
+  const guest: PoolClient = {
     socket,
     backends,
     pooler,
@@ -211,7 +211,7 @@ function findBackends(database: string, { databases, target, left, mostBackends 
   return backends;
 }
 
-function hear(guest: Guest, { type, bytes }: Frame): void {
+function hear(guest: PoolClient, { type, bytes }: Frame): void {
   const { socket, said, pooler } = guest;
   if (type === "X") {
     socket.end();
@@ -237,7 +237,7 @@ function hear(guest: Guest, { type, bytes }: Frame): void {
 }
 
 /** Lends the connection until the server reports that it is ready and in no transaction. */
-function lend(guest: Guest, backend: Backend): void {
+function lend(guest: PoolClient, backend: Backend): void {
   const { socket, backends, pooler, last, said } = guest;
   if (socket.destroyed) {
     backends.giveBack(backend);
@@ -277,13 +277,13 @@ type Backend = {
   lose: () => void;
 };
 
-type Opening = {
+type PoolOptions = {
   readonly url: string;
   readonly most: number;
   readonly noteLeft: (what: string) => void;
 };
 
-type Waiting = {
+type PoolWaiter = {
   readonly resolve: (backend: Backend) => void;
   readonly reject: (error: unknown) => void;
 };
@@ -299,9 +299,9 @@ const selectLeft = `select concat_ws(', ',
   (select 'tables ' || string_agg(relname, ' ') from pg_class
    where relnamespace = pg_my_temp_schema()))`;
 
-function createBackends({ url, most, noteLeft }: Opening): Backends {
+function createBackends({ url, most, noteLeft }: PoolOptions): Backends {
   const free: Backend[] = [];
-  const waiting: Waiting[] = [];
+  const waiting: PoolWaiter[] = [];
   const clients = new Set<Client>();
 
   function hand(backend: Backend): void {
@@ -364,11 +364,11 @@ function createBackends({ url, most, noteLeft }: Opening): Backends {
   };
 }
 
-type Inside = { readonly connection: { readonly stream: Socket } };
+type ClientInternals = { readonly connection: { readonly stream: Socket } };
 
 /** Reads a private member of the driver. */
-function readInside(client: Client): Inside {
-  return client as unknown as Inside;
+function readInside(client: Client): ClientInternals {
+  return client as unknown as ClientInternals;
 }
 
 /** Messages of PostgreSQL's protocol (its manual, §54.7), as far as tests need them. */

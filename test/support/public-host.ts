@@ -21,14 +21,14 @@ import { linkOrigin, type World } from "./world.ts";
 export type PublicHost = {
   readonly fetchFile: FetchFile;
   /** Sets a response to send in place of the link host's; undefined restores the link host. */
-  readonly setAnswer: (answer: Answering | undefined) => void;
+  readonly setAnswer: (answer: PublicHandler | undefined) => void;
   /** The requests so far, as "AGENT PATH". */
   readonly asked: readonly string[];
   readonly others: Map<string, FetchedFile>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-export type Answering = (request: IncomingMessage, response: ServerResponse) => unknown;
+export type PublicHandler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 export type PublicWorld = AssistantWorld & { readonly host: PublicHost };
 
@@ -65,7 +65,7 @@ export async function openPublicHost({ world }: { readonly world: World }): Prom
   const options = { store, clicks, clock, random, deferredVisits };
   const host = createHost({ ...options, linkOrigin, report });
   const asked: string[] = [];
-  let answering: Answering | undefined;
+  let answering: PublicHandler | undefined;
   const server = createServer(secureExample, (request, response) => {
     asked.push(`${request.headers["user-agent"]} ${request.url}`);
     if (answering !== undefined) answering(request, response);

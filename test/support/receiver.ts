@@ -4,7 +4,7 @@ import { openServer } from "./ports.ts";
 
 /** Use this for a receiver of webhooks: a local server over plain HTTP. */
 
-export type Received = {
+export type WebhookCall = {
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
   // Tests read messages as freely as a receiver in any language would.
@@ -13,10 +13,10 @@ export type Received = {
 };
 
 /** Responds to a message. If it does nothing, the webhook gets no response. */
-export type Answer = (response: ServerResponse, received: Received) => void;
+export type Responder = (response: ServerResponse, received: WebhookCall) => void;
 
-export async function startReceiver(first: Answer = take) {
-  const received: Received[] = [];
+export async function startReceiver(first: Responder = take) {
+  const received: WebhookCall[] = [];
   let answer = first;
   const watchers = new Set<() => void>();
   const server = createServer((request, response) => {
@@ -37,7 +37,7 @@ export async function startReceiver(first: Answer = take) {
     url: `${url}/hook?for=tests`,
     received,
     told: () => received.map(({ body }) => body.type),
-    doing: (next: Answer) => {
+    doing: (next: Responder) => {
       answer = next;
     },
     untilReceived: (count: number) =>
@@ -56,12 +56,12 @@ export async function startReceiver(first: Answer = take) {
 
 export type TestReceiver = Awaited<ReturnType<typeof startReceiver>>;
 
-export const take: Answer = (response) => void response.writeHead(204).end();
-export const refuse: Answer = (response) => void response.writeHead(500).end();
-export const hang: Answer = () => undefined;
+export const take: Responder = (response) => void response.writeHead(204).end();
+export const refuse: Responder = (response) => void response.writeHead(500).end();
+export const hang: Responder = () => undefined;
 
 /** Checks a Standard Webhooks signature with an implementation of HMAC that is not ours. */
-export async function expectSigned({ headers, text }: Received, secret: string): Promise<void> {
+export async function expectSigned({ headers, text }: WebhookCall, secret: string): Promise<void> {
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   const { "webhook-id": id, "webhook-timestamp": at, "webhook-signature": signature } = headers;
   expect(id).toMatch(/^evt_[\w-]+$/);

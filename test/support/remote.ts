@@ -16,7 +16,7 @@ import { openServer } from "./ports.ts";
 export type AlteringProxy = {
   readonly url: string;
   readonly requests: readonly ProxiedRequest[];
-  readonly setAlter: (alter: Alter) => void;
+  readonly setAlter: (alter: ReplyEdit) => void;
   readonly setTurn: (turn: Turn) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -37,7 +37,7 @@ export type ProxiedReply = {
 };
 
 /** The reply to send in place of the target's; undefined closes the connection. */
-export type Alter = (
+export type ReplyEdit = (
   request: ProxiedRequest,
   reply: ProxiedReply,
 ) => ProxiedReply | undefined | Promise<ProxiedReply | undefined>;
@@ -47,7 +47,7 @@ type Turn = (request: ProxiedRequest) => ProxiedRequest;
 const keep: Turn = (request) => request;
 
 /** `target` is a base address. The target has carried out a request before `alter` runs. */
-export async function startAlteringProxy(target: string, alter: Alter): Promise<AlteringProxy> {
+export async function startAlteringProxy(target: string, alter: ReplyEdit): Promise<AlteringProxy> {
   const requests: ProxiedRequest[] = [];
   let current = alter;
   let turn = keep;
@@ -82,7 +82,7 @@ export function withBody(reply: ProxiedReply, change: (body: never) => unknown):
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-export function alterLinks(change: (link: Fields) => unknown): Alter {
+export function alterLinks(change: (link: Fields) => unknown): ReplyEdit {
   return ({ path }, reply) => {
     if (!path.startsWith("/api/v1/links")) return reply;
     return withBody(reply, (body: Fields) => {
@@ -134,7 +134,7 @@ export type StrangeWorld = Omit<AssistantWorld, "writes" | "countAsked" | "inter
 };
 
 export async function createStrangeWorld(
-  alter: Alter = (_, reply) => reply,
+  alter: ReplyEdit = (_, reply) => reply,
   options: AssistantOptions = {},
 ): Promise<StrangeWorld> {
   const world = await createWorld();

@@ -49,7 +49,7 @@ export type World = {
   /** The unexpected errors of the service. A test that expects none checks this. */
   readonly reported: readonly unknown[];
   readonly addProject: (given?: ProjectFields & Partial<ProjectSettings>) => Promise<StoredProject>;
-  readonly addKey: (given?: WantedKey) => Promise<string>;
+  readonly addKey: (given?: KeyOptions) => Promise<string>;
   readonly call: Call;
   readonly make: Make;
   readonly now: () => number;
@@ -57,7 +57,7 @@ export type World = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-type WantedKey = {
+type KeyOptions = {
   readonly project?: { readonly id: string } | null;
   readonly scopes?: readonly Scope[];
   readonly role?: Role;
@@ -179,9 +179,9 @@ async function makeEmptyFile(): Promise<Buffer> {
   return readFile(place.file);
 }
 
-export type Call = (method: string, path: string, given?: Given) => Promise<Reply>;
+export type Call = (method: string, path: string, given?: CallInput) => Promise<Reply>;
 
-export type Given = {
+export type CallInput = {
   /** A token, or null for a call without a key. By default the owner's token. */
   readonly key?: string | null;
   /** Objects are sent as JSON, texts as they are. */
@@ -219,7 +219,7 @@ export function createMake(call: Call): Make {
   };
 }
 
-function buildRequest(address: string, method: string, given: Given): Request {
+function buildRequest(address: string, method: string, given: CallInput): Request {
   const { key, body, query, headers = {} } = given;
   const request = new Request(query === undefined ? address : `${address}?${query}`, {
     method,

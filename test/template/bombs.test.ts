@@ -9,11 +9,11 @@ import { openForAll } from "../support/open-for.ts";
 
 /** Counts how often V8 enters each function and block, which is the same on any machine. */
 type StepCounter = {
-  readonly count: <Result>(work: () => Result | Promise<Result>) => Promise<Counted<Result>>;
+  readonly count: <Result>(work: () => Result | Promise<Result>) => Promise<CountedResult<Result>>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-type Counted<Result> = { readonly result: Result; readonly steps: number };
+type CountedResult<Result> = { readonly result: Result; readonly steps: number };
 
 async function openStepCounter(): Promise<StepCounter> {
   const session = new Session();

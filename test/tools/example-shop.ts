@@ -135,13 +135,13 @@ export async function openExampleShop(): Promise<ExampleShop> {
   };
 }
 
-type MovedClock = {
+type ShopClock = {
   readonly env: Readonly<Record<string, string>>;
   readonly set: (time: number) => Promise<void>;
 };
 
 /** The server's clock continues from the time in this file. */
-async function createClock(file: string): Promise<MovedClock> {
+async function createClock(file: string): Promise<ShopClock> {
   const program = `
     import { readFileSync } from "node:fs";
     const { now } = Date;
@@ -168,14 +168,14 @@ async function plantLinks(call: Call): Promise<void> {
   }
 }
 
-type Visiting = {
+type ShopVisitRequest = {
   readonly port: number;
-  readonly clock: MovedClock;
+  readonly clock: ShopClock;
   /** The app uses this key to report that a link opened it. */
   readonly clientKey: string;
 };
 
-async function sendVisits(visiting: Visiting): Promise<void> {
+async function sendVisits(visiting: ShopVisitRequest): Promise<void> {
   const pick = createPicker();
   for (let day = 1; day <= weeks * 7; day += 1) {
     const time = today - (weeks * 7 - day) * day_ms - 6 * hour_ms;
@@ -190,7 +190,7 @@ async function sendVisits(visiting: Visiting): Promise<void> {
 }
 
 async function sendVisit(
-  { port, clientKey }: Visiting,
+  { port, clientKey }: ShopVisitRequest,
   { link: { path, ios_app }, sites }: ExampleLink,
   pick: (count: number) => number,
 ): Promise<void> {
@@ -220,7 +220,7 @@ async function sendVisit(
   if (reported.status !== 200) throw new Error(`the app got ${reported.status}`);
 }
 
-async function makeChanges(callTool: ExampleShop["callTool"], clock: MovedClock): Promise<void> {
+async function makeChanges(callTool: ExampleShop["callTool"], clock: ShopClock): Promise<void> {
   await clock.set(today - day_ms);
   await callTool("update_link", { id: "spring", name: "Spring sale 2026" });
   await callTool("update_link", { id: "spring", url: "https://www.example.com/sale/garden" });

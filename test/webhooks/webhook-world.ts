@@ -7,7 +7,7 @@ import { listWebhooks, type Webhook, type WebhookKey } from "../../src/store/web
 import { createDeliverer } from "../../src/webhooks/deliverer.ts";
 import { allowReceivers } from "../../src/webhooks/send-message.ts";
 import { openForAll, openForEach } from "../support/open-for.ts";
-import { startReceiver, take, type Answer, type TestReceiver } from "../support/receiver.ts";
+import { startReceiver, take, type Responder, type TestReceiver } from "../support/receiver.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** Webhooks of a world's project, delivered on the test's clock. */
@@ -17,7 +17,7 @@ export const loopback = [{ address: "127.0.0.1", prefix: 32 }];
 /** Opens a world for each test and one receiver. Returns functions that cause events. */
 export function openWithReceiver(
   keep: (opened: { readonly world: World; readonly receiver: TestReceiver }) => unknown,
-  answer: Answer = take,
+  answer: Responder = take,
 ) {
   let receiver: TestReceiver;
   let world: World;
@@ -54,7 +54,7 @@ export async function addWebhook(
 
 export function deliverIn(
   world: Pick<World, "store" | "clock" | "setAlarm">,
-  { policy = allowReceivers(loopback), store = world.store, collect = nothing }: Given = {},
+  { policy = allowReceivers(loopback), store = world.store, collect = nothing }: WorldOptions = {},
 ) {
   const { clock, setAlarm } = world;
   const errors: unknown[] = [];
@@ -69,7 +69,7 @@ export function deliverIn(
   return { ...deliverer, errors };
 }
 
-type Given = {
+type WorldOptions = {
   readonly policy?: HostPolicy;
   readonly store?: Store;
   readonly collect?: () => Promise<void>;

@@ -1,9 +1,9 @@
 import type { BenchStore } from "./data-file.ts";
 import { addBenchProject, type BenchProject } from "./bench-project.ts";
-import { seedProject, type Seeded } from "./seed.ts";
+import { seedProject, type SeededLinks } from "./seed.ts";
 
 /** The large data folder, like that of a service that has run for years. */
-export type BenchFolder = Seeded & {
+export type BenchFolder = SeededLinks & {
   readonly file: BenchStore;
   /** The number of links is an option of the run. It has no index at first. */
   readonly large: BenchProject;

@@ -16,7 +16,7 @@ export const rareWord = "zephyr";
 /** The links with many clicks have at least this number. */
 export const manyClicks = 1_000_000;
 
-export type Seeded = {
+export type SeededLinks = {
   readonly samples: readonly { readonly id: string; readonly path: string }[];
 };
 
@@ -28,7 +28,7 @@ export async function seedProject(
   file: Access,
   { projectId }: BenchProject,
   links: number,
-): Promise<Seeded> {
+): Promise<SeededLinks> {
   const makeRow = createRowMaker(links, projectId);
   const samples: { id: string; path: string }[] = [];
   const step = Math.max(1, Math.floor(links / sampled));

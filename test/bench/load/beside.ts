@@ -2,20 +2,20 @@ import { isDeepStrictEqual } from "node:util";
 import { serveAnswer, type Server } from "../servers/http-server.ts";
 import { takeBoth } from "../take-both.ts";
 import { ask, type Question } from "./ask.ts";
-import { fire, type Barrage } from "./fire.ts";
+import { fire, type RequestLoad } from "./fire.ts";
 import { summarize, type Figures } from "./measure.ts";
 
 /** Compares the cost of a server with that of a bare `node:http` server with the same response. */
-export type Beside = {
-  readonly measure: (barrage: Barrage) => Promise<{ readonly ours: Figures; bare: Figures }>;
+export type ServerComparison = {
+  readonly measure: (barrage: RequestLoad) => Promise<{ readonly ours: Figures; bare: Figures }>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 export async function openBeside(
   server: Server,
   example: Question,
-  warming: Barrage,
-): Promise<Beside> {
+  warming: RequestLoad,
+): Promise<ServerComparison> {
   const answer = await ask(server, example);
   const bare = await serveAnswer(answer);
   if (!isDeepStrictEqual(await ask(bare, example), answer)) throw new Error("the bare one differs");

@@ -16,7 +16,7 @@ export async function openConnection(url: string): Promise<Connection> {
   const socket = connect({ host: hostname, port: Number(port), noDelay: true });
   await once(socket, "connect");
   let text = "";
-  let waiting: Waiting | undefined;
+  let waiting: PendingRequest | undefined;
   const fail = (error: Error) => waiting?.reject(error);
   socket.setEncoding("latin1").on("data", (chunk: string) => {
     text += chunk;
@@ -39,7 +39,7 @@ export async function openConnection(url: string): Promise<Connection> {
   };
 }
 
-type Waiting = {
+type PendingRequest = {
   readonly resolve: (status: number) => void;
   readonly reject: (error: Error) => void;
 };

@@ -5,7 +5,7 @@ import { openConnection, writeRequest, type Connection } from "./connection.ts";
 import type { Sample } from "./measure.ts";
 
 /** A number of connections that each send the next request right after a response. */
-export type Barrage = {
+export type RequestLoad = {
   readonly connections?: number;
   readonly requests: number;
   /** The expected status of each response. Any other status ends the bench. */
@@ -16,7 +16,7 @@ export type Barrage = {
 
 export async function fire(
   { url, readCpu_us }: Pick<Server, "url" | "readCpu_us">,
-  { connections = 10, requests, status, questions }: Barrage,
+  { connections = 10, requests, status, questions }: RequestLoad,
 ): Promise<Sample> {
   const next =
     typeof questions === "function"

@@ -5,7 +5,7 @@ import { ask, type Question } from "./ask.ts";
 
 /** Sends requests at a fixed rate. Times count from when each was due, with any queueing. */
 
-export type Order = {
+export type StreamPlan = {
   readonly url: string;
   readonly seconds: number;
   readonly streams: readonly Stream[];
@@ -21,7 +21,7 @@ export type Stream = {
   | { readonly callers: number }
 );
 
-export type Heard = {
+export type Samples = {
   readonly times_ms: readonly number[];
   /** How late the requests were sent. The bench itself causes this delay. */
   readonly late_ms: readonly number[];
@@ -29,15 +29,15 @@ export type Heard = {
   readonly strange: readonly { readonly said: string; readonly time_ms: number }[];
 };
 
-export type HeardAll = Readonly<Record<string, Heard>>;
+export type AllSamples = Readonly<Record<string, Samples>>;
 
 /** A connection without a response must not block the bench forever. */
 const longest_ms = 60_000;
 
-export async function runStreams({ url, seconds, streams }: Order): Promise<HeardAll> {
+export async function runStreams({ url, seconds, streams }: StreamPlan): Promise<AllSamples> {
   // Requests are sent when due, so they must never wait for a free connection.
   const agent = new Agent({ keepAlive: true, maxSockets: Infinity, timeout: longest_ms });
-  const runs = streams.map(async (stream): Promise<readonly [string, Heard]> => {
+  const runs = streams.map(async (stream): Promise<readonly [string, Samples]> => {
     const { name, questions, status } = stream;
     const notes: Notes = { times_ms: [], late_ms: [], strange: [] };
     const send = (index: number, due: number) => {
@@ -93,7 +93,7 @@ async function keepCalling(
   await Promise.all(Array.from({ length: callers }, call));
 }
 
-type Sending = {
+type Dispatch = {
   readonly url: string;
   readonly agent: Agent;
   readonly question: Question;
@@ -101,7 +101,7 @@ type Sending = {
   readonly status: number;
 };
 
-async function note(notes: Notes, { url, agent, question, due, status }: Sending): Promise<void> {
+async function note(notes: Notes, { url, agent, question, due, status }: Dispatch): Promise<void> {
   notes.late_ms.push(performance.now() - due);
   const strange = (said: string) => {
     notes.strange.push({ said, time_ms: performance.now() - due });

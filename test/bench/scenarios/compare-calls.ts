@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { summarize, type Sample } from "../load/measure.ts";
 import type { Finding } from "../results/finding.ts";
-import type { Said } from "../servers/bundle-bare.ts";
+import type { BareResponses } from "../servers/bundle-bare.ts";
 import { takeBoth } from "../take-both.ts";
 import type { Extent, Rounds } from "./scenario.ts";
 
@@ -66,7 +66,7 @@ export async function prepareLink(
   // The bench reads results without types, like clients in other languages.
   // oxlint-disable-next-line typescript/no-explicit-any
   ask: (method: string, params?: object) => Promise<any>,
-): Promise<{ readonly params: object; readonly said: Said }> {
+): Promise<{ readonly params: object; readonly said: BareResponses }> {
   const { tools } = await ask("tools/list");
   const names = tools.map(({ name }: { readonly name: string }) => name);
   const link = { path: "spring", url: "https://www.example.com/spring" };
@@ -76,8 +76,8 @@ export async function prepareLink(
 }
 
 /** The tool's result, without the fields that a server adds. */
-function pickGiven(result: unknown): Said["result"] {
+function pickGiven(result: unknown): BareResponses["result"] {
   // Every result of our tools has these two fields.
-  const { content, structuredContent } = result as Said["result"];
+  const { content, structuredContent } = result as BareResponses["result"];
   return { content, structuredContent };
 }

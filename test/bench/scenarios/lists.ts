@@ -4,7 +4,7 @@ import { readTally, tallyWrite } from "../../../src/store/projects.ts";
 import type { Access } from "../data/data-file.ts";
 import type { BenchFolder } from "../data/bench-folder.ts";
 import type { BenchProject } from "../data/bench-project.ts";
-import { manyClicks, rareHits, rareWord, type Seeded } from "../data/seed.ts";
+import { manyClicks, rareHits, rareWord, type SeededLinks } from "../data/seed.ts";
 import { ask } from "../load/ask.ts";
 import { summarizeTimes } from "../load/measure.ts";
 import type { Finding } from "../results/finding.ts";
@@ -39,9 +39,12 @@ async function measureIndexBuild({ file, large }: BenchFolder): Promise<number> 
   return (performance.now() - started) / 1000;
 }
 
-type Listed = Seeded & { readonly access: Access; readonly project: BenchProject };
+type Project = SeededLinks & { readonly access: Access; readonly project: BenchProject };
 
-export async function measureEachList(server: Server, listed: Listed): Promise<readonly Finding[]> {
+export async function measureEachList(
+  server: Server,
+  listed: Project,
+): Promise<readonly Finding[]> {
   const { projectId } = listed.project;
   const { links } = await readTally({ db: listed.access.db, projectId });
   const findings: Finding[] = [];
@@ -60,7 +63,7 @@ type ListCase = {
 
 const quick = 10;
 
-function describeLists({ samples }: Seeded, total: number): readonly ListCase[] {
+function describeLists({ samples }: SeededLinks, total: number): readonly ListCase[] {
   const paths = samples.slice(0, 10).map(({ path }) => path);
   const far = Math.min(10_000, Math.floor(total / 40));
   const newest = ["q[s]", "created_at desc"] as const;
@@ -90,7 +93,7 @@ function filtered(what: string, value: string | number): ListCase {
 
 async function measureList(
   server: Server,
-  { access, project }: Listed,
+  { access, project }: Project,
   { what, query, hits, most }: ListCase,
 ): Promise<Finding> {
   const pairs = query.map(([name, value]): [string, string] => [name, value]);

@@ -1,7 +1,7 @@
 import { makeDataFile } from "../data/data-file.ts";
 import { addBenchProject, type BenchProject } from "../data/bench-project.ts";
 import { makePostgresStore } from "../data/postgres-store.ts";
-import { seedProject, type Seeded } from "../data/seed.ts";
+import { seedProject, type SeededLinks } from "../data/seed.ts";
 import { ask } from "../load/ask.ts";
 import { fire } from "../load/fire.ts";
 import { askModern } from "../load/http-tools.ts";
@@ -34,7 +34,7 @@ async function measurePostgres(extent: Extent): Promise<readonly Finding[]> {
 async function measureRedirects(
   server: Server,
   { subdomain }: BenchProject,
-  samples: Seeded["samples"],
+  samples: SeededLinks["samples"],
   { seconds }: Extent,
 ): Promise<readonly Finding[]> {
   const visits = samples.map(({ path }) => createVisit(server, subdomain)(path));

@@ -1,6 +1,6 @@
 import { askModern } from "../load/http-tools.ts";
 import { summarizeTimes } from "../load/measure.ts";
-import { runStreams, type Heard, type HeardAll, type Stream } from "../load/streams.ts";
+import { runStreams, type Samples, type AllSamples, type Stream } from "../load/streams.ts";
 import type { BenchFolder } from "../data/bench-folder.ts";
 import type { Finding, Target } from "../results/finding.ts";
 import { createRing } from "../ring.ts";
@@ -17,7 +17,7 @@ export type Stage = {
   readonly creates: () => Stream;
   /** Each stream asks for lists that were not asked for before. */
   readonly lists: () => Stream;
-  readonly run: (...streams: readonly Stream[]) => Promise<HeardAll>;
+  readonly run: (...streams: readonly Stream[]) => Promise<AllSamples>;
 };
 
 export const createsPerSecond = 200;
@@ -105,11 +105,11 @@ async function warm({ run, redirects, calls, creates, lists, extent }: Stage): P
   await run(redirects, calls, lists());
 }
 
-type WaitTargets = { readonly unloaded: Heard; readonly most?: Target; readonly times?: Target };
+type WaitTargets = { readonly unloaded: Samples; readonly most?: Target; readonly times?: Target };
 
 export function describeWaiting(
   what: string,
-  heard: Heard,
+  heard: Samples,
   { unloaded, most = {}, times = {} }: WaitTargets,
 ): readonly Finding[] {
   const p99_ms = findP99(heard);
@@ -125,7 +125,7 @@ export function describeWaiting(
 }
 
 /** Unexpected responses, and delays of the bench, in all streams of a round. */
-export function describeFaults(all: readonly Heard[]): readonly Finding[] {
+export function describeFaults(all: readonly Samples[]): readonly Finding[] {
   const late_ms = all.map((heard) => summarizeTimes(heard.late_ms).p99_ms);
   return [
     {
@@ -139,13 +139,13 @@ export function describeFaults(all: readonly Heard[]): readonly Finding[] {
   ];
 }
 
-export function pickHeard(heard: HeardAll, name: Stream["name"]): Heard {
+export function pickHeard(heard: AllSamples, name: Stream["name"]): Samples {
   const found = heard[name];
   if (found === undefined) throw new Error(`nothing was heard of ${name}`);
   return found;
 }
 
 /** The time of a failed request is a lower limit for its wait, so it counts as well. */
-export function findP99({ times_ms, strange }: Heard): number {
+export function findP99({ times_ms, strange }: Samples): number {
   return summarizeTimes([...times_ms, ...strange.map(({ time_ms }) => time_ms)]).p99_ms;
 }

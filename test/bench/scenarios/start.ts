@@ -8,7 +8,7 @@ import type { Rounds } from "./scenario.ts";
 
 /** The time from process start to the first list of tools, compared with a bare SDK server. */
 
-type Start = { readonly cpu_us: number; readonly time_ms: number };
+type StartFigures = { readonly cpu_us: number; readonly time_ms: number };
 
 export async function* measureStart(): Rounds {
   await using file = await makeDataFile();
@@ -41,7 +41,7 @@ export async function* measureStart(): Rounds {
   }
 }
 
-async function start(words: readonly string[], revision?: Revision): Promise<Start> {
+async function start(words: readonly string[], revision?: Revision): Promise<StartFigures> {
   const started = performance.now();
   await using server = await startStdio(words, revision);
   readResult(await server.ask("tools/list"));

@@ -5,18 +5,18 @@ import { makeFolder } from "../leftovers.ts";
 
 /** Bundles a bare MCP server without Waypost, with which the bench compares calls. */
 
-export type Said = {
+export type BareResponses = {
   readonly names: readonly string[];
   readonly result: { readonly content: unknown; readonly structuredContent: unknown };
 };
 
 /** The arguments that start a bare server, which is bundled into one file like our command. */
-export type Bundled = {
-  readonly words: (said: Said) => readonly string[];
+export type BareBundle = {
+  readonly words: (said: BareResponses) => readonly string[];
   readonly [Symbol.dispose]: () => void;
 };
 
-export async function bundleBare(transport: "stdio" | "http"): Promise<Bundled> {
+export async function bundleBare(transport: "stdio" | "http"): Promise<BareBundle> {
   const folder = makeFolder();
   const outfile = join(folder.path, "bare.mjs");
   const entry = fileURLToPath(new URL("./bare-mcp.ts", import.meta.url));

@@ -22,7 +22,7 @@ export type Server = {
 export function serve(
   data: string,
   more: readonly string[] = [],
-  starting: Starting = {},
+  starting: ServerStartOptions = {},
 ): Promise<Server> {
   const words = [command, "serve", "--data", data, "--port", "0"];
   return startServer([...words, "--json", "--log", "error", ...more], starting);
@@ -40,7 +40,7 @@ export function serveAnswer(answer: Answer): Promise<Server> {
   return startServer(["--import", import.meta.resolve("tsx"), script, JSON.stringify(answer)]);
 }
 
-export type Starting = {
+export type ServerStartOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** A program and its arguments that start the server. */
   readonly under?: readonly string[];
@@ -49,7 +49,7 @@ export type Starting = {
 /** Starts a script, which prints a line of JSON with its `url` when it is ready. */
 export async function startServer(
   words: readonly string[],
-  { env = {}, under = [] }: Starting = {},
+  { env = {}, under = [] }: ServerStartOptions = {},
 ): Promise<Server> {
   const [program = "", ...all] = [...under, process.execPath, ...words];
   const child = startNode(all, { stdio: ["ignore", "pipe", "pipe"], env, program });

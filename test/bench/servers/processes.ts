@@ -3,7 +3,7 @@ import { endAtExit } from "../leftovers.ts";
 
 /** Starts Node processes that end together with the bench. */
 
-type Starting = {
+type NodeStartOptions = {
   readonly stdio: StdioOptions;
   readonly env?: Readonly<Record<string, string>>;
   /** By default, the Node that runs the bench. */
@@ -12,7 +12,7 @@ type Starting = {
 
 export function startNode(
   words: readonly string[],
-  { stdio, env, program = process.execPath }: Starting,
+  { stdio, env, program = process.execPath }: NodeStartOptions,
 ): ChildProcess {
   const child = spawn(program, words, { stdio, env: { ...readEnvironment(), ...env } });
   child.once(

@@ -30,7 +30,7 @@ const mostAtOnce = 8;
 const mostInHand = 16;
 
 /** Every step of a process that has an effect outside it passes through here. */
-type Door = <Result>(what: string, act: () => Promise<Result>) => Promise<Result>;
+type StepRunner = <Result>(what: string, act: () => Promise<Result>) => Promise<Result>;
 
 const report = () => "reference";
 
@@ -41,7 +41,7 @@ type Process = {
   readonly run: (plan: Plan) => Promise<Job>;
 };
 
-async function startProcess(door: Door): Promise<Process> {
+async function startProcess(door: StepRunner): Promise<Process> {
   const { clock } = world;
   const random = { bytes: (count: number) => randomBytes(count) };
   const state = await world.openState({ clock, random });
@@ -63,7 +63,7 @@ async function startProcess(door: Door): Promise<Process> {
   };
 }
 
-function guardJobs(jobs: Jobs, door: Door): Jobs {
+function guardJobs(jobs: Jobs, door: StepRunner): Jobs {
   return {
     ...jobs,
     take: (run) => door("take", () => jobs.take(run)),
@@ -88,7 +88,7 @@ function createFate(steps: number) {
     killed.open();
     await new Promise<never>(() => undefined);
   };
-  const door: Door = async (what, act) => {
+  const door: StepRunner = async (what, act) => {
     await step(what);
     const acting = act();
     underWay.add(acting);
@@ -104,13 +104,13 @@ function createFate(steps: number) {
   return { door, arrive, killed: killed.opened.then(() => "killed" as const) };
 }
 
-type Wanted = {
+type PlanSize = {
   readonly rows: number;
   /** The row that contains an app, which runs with no other row. */
   readonly apart?: number;
 };
 
-async function makePlan(process: Process, name: string, { rows, apart }: Wanted): Promise<Plan> {
+async function makePlan(process: Process, name: string, { rows, apart }: PlanSize): Promise<Plan> {
   // The key's budget of the previous minute is used up.
   world.advance(60_000);
   const ios_app = { bundle_id: `com.example.${name}`, team_id: "ABCDE12345" };
@@ -146,7 +146,7 @@ test("a job killed between any two of its steps still applies each row once", as
   let ended: Job | "killed" = "killed";
   for (let steps = 1; ended === "killed"; steps += 1) {
     const written: string[] = [];
-    const count: Door = async (what, act) => {
+    const count: StepRunner = async (what, act) => {
       const result = await act();
       if (what.startsWith("write")) written.push(what);
       return result;

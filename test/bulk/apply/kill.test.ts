@@ -104,10 +104,10 @@ type Site = {
   /** What the service wrote, even if its caller was killed. */
   readonly log: WriteLog;
   readonly open: () => Promise<UnpacedDesk>;
-  readonly start: (plan: Plan) => Applying;
+  readonly start: (plan: Plan) => ApplyProcess;
 };
 
-type Applying = {
+type ApplyProcess = {
   readonly begun: Promise<unknown>;
   readonly kill: () => void;
   /** Resolves with the exit code, or null after a signal. */
@@ -161,7 +161,7 @@ async function expectDone(
   { log }: Site,
   { bulk, owner }: UnpacedDesk,
   job: Job,
-  wanted: readonly Named[],
+  wanted: readonly PlannedLink[],
   planned: readonly string[],
 ): Promise<void> {
   expect((await log.take()).toSorted()).toEqual(planned.toSorted());
@@ -181,7 +181,7 @@ function sortByPath<Item extends { readonly path: string | null }>(items: readon
   return items.toSorted((one, other) => ((one.path ?? "") < (other.path ?? "") ? -1 : 1));
 }
 
-function listWrites(old: readonly Named[], wanted: readonly Named[], act: string) {
+function listWrites(old: readonly PlannedLink[], wanted: readonly PlannedLink[], act: string) {
   const isOld = (path: string) => old.some((named) => named.path === path);
   return wanted.map(({ path }) => `${isOld(path) ? "update" : act} ${path}`);
 }
@@ -256,9 +256,9 @@ function prepareSite(server: {
   };
 }
 
-type Named = { readonly path: string; readonly name: string; readonly url: string };
+type PlannedLink = { readonly path: string; readonly name: string; readonly url: string };
 
-function listNamed(name: string, count: number): readonly Named[] {
+function listNamed(name: string, count: number): readonly PlannedLink[] {
   return Array.from({ length: count }, (_, index) => {
     return { path: `p${index}`, name: `${name} ${index}`, url: `https://x.example/${name}` };
   });

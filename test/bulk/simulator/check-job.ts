@@ -1,14 +1,14 @@
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Receipt } from "../../../src/state/job-runs.ts";
 import type { PlanRow } from "../../../src/state/plans.ts";
-import type { Planned } from "./planned.ts";
-import type { Stage } from "./stage.ts";
+import type { SimPlan } from "./planned.ts";
+import type { Model } from "./stage.ts";
 import { isAsPlanned, type Apps, type Write } from "./truth.ts";
 
 /** Compares the results that a job reports for its rows with what the service did. */
 
-export type Judged = {
-  readonly planned: Planned;
+export type JobRun = {
+  readonly planned: SimPlan;
   readonly receipts: readonly Receipt[];
   readonly apps: Apps;
   /** The number of writes before the plan was made. */
@@ -17,7 +17,7 @@ export type Judged = {
   readonly firstSince: number;
 };
 
-export function checkJob(stage: Stage, job: Job, judged: Judged): void {
+export function checkJob(stage: Model, job: Job, judged: JobRun): void {
   const { complain, figures } = stage;
   const { receipts } = judged;
   for (const receipt of receipts) {
@@ -36,7 +36,7 @@ export function checkJob(stage: Stage, job: Job, judged: Judged): void {
   }
 }
 
-function checkReceipt(stage: Stage, receipt: Receipt, judged: Judged): void {
+function checkReceipt(stage: Model, receipt: Receipt, judged: JobRun): void {
   const { path, status } = receipt;
   const own = listOwn(stage, judged, receipt);
   const made = new Set(own.flatMap(({ id, before }) => (before === undefined ? [id] : [])));
@@ -52,7 +52,7 @@ function checkReceipt(stage: Stage, receipt: Receipt, judged: Judged): void {
 }
 
 /** A done row must have its planned effect, until someone else changed the link. */
-function checkDone(stage: Stage, receipt: Receipt, judged: Judged): void {
+function checkDone(stage: Model, receipt: Receipt, judged: JobRun): void {
   const { action, path, link_id } = receipt;
   const { truth } = stage;
   if (action === "delete") {
@@ -77,9 +77,9 @@ function checkDone(stage: Stage, receipt: Receipt, judged: Judged): void {
 
 /** A rejected row must have had no effect, and a reason: someone else used its link or path. */
 function checkRejected(
-  stage: Stage,
+  stage: Model,
   receipt: Receipt,
-  judged: Judged,
+  judged: JobRun,
   own: readonly Write[],
 ): void {
   if (listOthers(stage, judged, receipt).length > 0) return;
@@ -92,7 +92,7 @@ function checkRejected(
 }
 
 /** The service may refuse a move to a path that another row still has for a good reason. */
-function isRefused(stage: Stage, judged: Judged, row: PlanRow): boolean {
+function isRefused(stage: Model, judged: JobRun, row: PlanRow): boolean {
   const { planned, receipts } = judged;
   const holder = receipts.find((other) => other.path === row.fields?.["path"]);
   if (holder === undefined || !stage.truth.refusals.has(planned.name(row.position))) return false;
@@ -104,7 +104,7 @@ function isRefused(stage: Stage, judged: Judged, row: PlanRow): boolean {
 }
 
 /** An abandoned request of a refused row arrives late and succeeds, unknown to the job. */
-export function isOvertaken({ truth }: Stage, { planned }: Pick<Judged, "planned">, row: PlanRow) {
+export function isOvertaken({ truth }: Model, { planned }: Pick<JobRun, "planned">, row: PlanRow) {
   const name = planned.name(row.position);
   const place = row.fields?.["path"];
   const isHeld = planned.rows.some(({ path }) => path === place && path !== row.path);
@@ -113,13 +113,13 @@ export function isOvertaken({ truth }: Stage, { planned }: Pick<Judged, "planned
   return isHeld && own.length > 0 && own.every(({ order }) => order >= refusedAt);
 }
 
-function listOwn({ truth }: Stage, { planned }: Judged, { position }: PlanRow): readonly Write[] {
+function listOwn({ truth }: Model, { planned }: JobRun, { position }: PlanRow): readonly Write[] {
   return truth.writes.filter(({ row }) => row === planned.name(position));
 }
 
 export function listOthers(
-  { truth }: Stage,
-  { firstSince }: Pick<Judged, "firstSince">,
+  { truth }: Model,
+  { firstSince }: Pick<JobRun, "firstSince">,
   planned: PlanRow,
 ): readonly Write[] {
   const places = readPlaces(planned);
@@ -136,9 +136,9 @@ export function readPlaces({ path, fields }: PlanRow): readonly unknown[] {
 }
 
 function complainOf(
-  { complain }: Stage,
+  { complain }: Model,
   { action, position, path, message }: Receipt,
-  judged: Judged,
+  judged: JobRun,
   text: string,
 ): void {
   const said = message === null ? "" : ` (${message})`;

@@ -2,21 +2,21 @@ import type { Link } from "../../../src/contract/links.ts";
 import type { Receipt } from "../../../src/state/job-runs.ts";
 import type { PlanRow } from "../../../src/state/plans.ts";
 import { isOvertaken, listOthers, readPlaces } from "./check-job.ts";
-import type { Planned } from "./planned.ts";
-import type { Stage } from "./stage.ts";
+import type { SimPlan } from "./planned.ts";
+import type { Model } from "./stage.ts";
 import { isAlike, isSameLink } from "./truth.ts";
 
 /** Checks what an undo plans and what it restores. */
 
-export type Undone = {
-  readonly planned: Planned;
+export type UndoCheck = {
+  readonly planned: SimPlan;
   readonly receipts: readonly Receipt[];
   readonly since: number;
   readonly before: ReadonlyMap<string, Link>;
 };
 
 /** Checks that done rows are undone from last to first, except those that others changed. */
-export function checkUndoPlan(stage: Stage, undone: Undone, undoing: Planned): void {
+export function checkUndoPlan(stage: Model, undone: UndoCheck, undoing: SimPlan): void {
   const { complain } = stage;
   const done = undone.receipts.filter(({ status }) => status === "done").toReversed();
   if (done.length !== undoing.rows.length) complain("the undo has other rows than were done");
@@ -34,7 +34,7 @@ export function checkUndoPlan(stage: Stage, undone: Undone, undoing: Planned): v
 }
 
 /** Whether a link is unchanged since its row was saved as done. */
-function isLeftAlone({ truth, ended }: Stage, { planned }: Undone, row: PlanRow): boolean {
+function isLeftAlone({ truth, ended }: Model, { planned }: UndoCheck, row: PlanRow): boolean {
   const name = planned.name(row.position);
   const own = truth.writes.findLast((write) => write.row === name);
   // Someone else had done it before us.
@@ -45,7 +45,7 @@ function isLeftAlone({ truth, ended }: Stage, { planned }: Undone, row: PlanRow)
   return isSameLink(truth.links.get(own.id), (left ?? own).after);
 }
 
-export function checkRestored(stage: Stage, { planned, since, before }: Undone): void {
+export function checkRestored(stage: Model, { planned, since, before }: UndoCheck): void {
   const { truth, complain } = stage;
   const tainted = findTainted(stage, planned, since);
   for (const row of planned.rows.filter((each) => !tainted.has(each))) {
@@ -67,7 +67,7 @@ export function checkRestored(stage: Stage, { planned, since, before }: Undone):
 }
 
 /** Returns rows whose link or path others used, and rows that share a path with them. */
-function findTainted(stage: Stage, planned: Planned, since: number): ReadonlySet<PlanRow> {
+function findTainted(stage: Model, planned: SimPlan, since: number): ReadonlySet<PlanRow> {
   const { rows } = planned;
   const tainted = new Set(
     rows.filter(

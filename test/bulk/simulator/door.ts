@@ -11,7 +11,7 @@ import {
   readMisdeed,
   type Answer,
   type NetworkFault,
-  type Seen,
+  type ClientView,
 } from "./misdeeds.ts";
 import { readAsked, readPath } from "./planned.ts";
 import type { RowName, Truth } from "./truth.ts";
@@ -19,23 +19,23 @@ import type { VirtualTime } from "./virtual-time.ts";
 import { toSignal, type Leaving } from "../../../src/contract/waiting.ts";
 
 /** The simulated network: every request gets its seed's fault and is recorded. */
-export type Door = {
+export type SimulatedNetwork = {
   /** The connection of a process. Its requests may arrive even after it was killed. */
   readonly connect: (name: string, isGone: () => boolean) => Send;
   /** Sets the probability of faults from now on, and the faults that never occur. */
-  readonly setWeather: (share: number, spared?: Played) => void;
+  readonly setWeather: (share: number, spared?: PlayedFault) => void;
   /** The next request gets no response, whatever the probability of faults is. */
   readonly stallNext: () => void;
   /** The link as a process last read it, or undefined if it never read it. */
-  readonly findRead: (name: string, target: string) => Reading | undefined;
+  readonly findRead: (name: string, target: string) => LinkBody | undefined;
   readonly disturbed: ReadonlySet<RowName>;
   /** The times of the writes that the budget counts. */
   readonly counted: readonly number[];
 };
 
-type Reading = { readonly link: Link | undefined };
+type LinkBody = { readonly link: Link | undefined };
 
-export type DoorParts = {
+export type NetworkParts = {
   readonly world: World;
   readonly time: VirtualTime;
   readonly truth: Truth;
@@ -47,29 +47,29 @@ export type DoorParts = {
   readonly countFault: (kind: string) => void;
 };
 
-type Trip = {
+type Delivery = {
   readonly name: string;
   readonly request: ApiRequest;
   readonly row: RowName | undefined;
   readonly isGone: () => boolean;
 };
 
-type Played = Fault | NetworkFault;
+type PlayedFault = Fault | NetworkFault;
 
 /** A stand-in for responses without a body that could be cut. */
 const noAnswer: Answer = { status: 200, body: { id: "none" } };
 
-export function createDoor(parts: DoorParts): Door {
+export function createDoor(parts: NetworkParts): SimulatedNetwork {
   const { time, chance, attribute, note, complain, countFault } = parts;
   const stragglers = createStragglers(parts, complain);
-  const readings = new Map<string, Reading>();
+  const readings = new Map<string, LinkBody>();
   const counted: number[] = [];
   const disturbed = new Set<RowName>();
   let weather = 0;
-  let spared: Played | undefined;
+  let spared: PlayedFault | undefined;
   let isNextStalled = false;
 
-  function chooseFault(): Played {
+  function chooseFault(): PlayedFault {
     const isWrong = chance.isLikely(weather);
     if (!isWrong && !isNextStalled) return "honest";
     const [first = "honest", ...others] = playedFaults.filter((fault) => fault !== spared);
@@ -116,13 +116,17 @@ export function createDoor(parts: DoorParts): Door {
   };
 }
 
-type Way = DoorParts & {
-  readonly stragglers: Stragglers;
-  readonly carryOut: (trip: Trip) => Promise<Answer>;
+type NetworkContext = NetworkParts & {
+  readonly stragglers: DelayedRequests;
+  readonly carryOut: (trip: Delivery) => Promise<Answer>;
 };
 
 /** Applies the fault to a request on its way in and to its response on the way out. */
-async function applyFault(way: Way, trip: Trip, fault: Played): Promise<Seen> {
+async function applyFault(
+  way: NetworkContext,
+  trip: Delivery,
+  fault: PlayedFault,
+): Promise<ClientView> {
   const { time, chance, key, stragglers, carryOut } = way;
   const target = readAsked(trip.request);
   if (trip.isGone() && chance.isLikely(0.6)) {
@@ -150,8 +154,8 @@ async function applyFault(way: Way, trip: Trip, fault: Played): Promise<Seen> {
 }
 
 async function carryOut(
-  { world, time, truth, note, complain }: DoorParts,
-  { name, request, row }: Trip,
+  { world, time, truth, note, complain }: NetworkParts,
+  { name, request, row }: Delivery,
   counted: number[],
 ): Promise<Answer> {
   const { method } = request;
@@ -173,7 +177,7 @@ function isCounted({ method, url }: ApiRequest): boolean {
   return method === links.update.method || (method === "POST" && path.startsWith("/links"));
 }
 
-function readReading(request: ApiRequest, seen: Seen): Reading | null {
+function readReading(request: ApiRequest, seen: ClientView): LinkBody | null {
   if (request.method !== "GET" || readAsked(request) === undefined) return null;
   if (seen.kind !== "reply" || seen.body.kind !== "data") return null;
   if (seen.status === 404) return { link: undefined };
@@ -188,7 +192,7 @@ function isList(data: Link | { readonly links: readonly Link[] }): data is {
   return Array.isArray(data["links"]);
 }
 
-function toReply(seen: Seen, leaving: Leaving, noteRead: () => void): ReturnType<Send> {
+function toReply(seen: ClientView, leaving: Leaving, noteRead: () => void): ReturnType<Send> {
   if (seen.kind === "broken") return Promise.reject(seen.error);
   if (seen.kind === "silent") return new Promise<never>(() => undefined);
   const { status, headers = {}, body } = seen;
@@ -219,12 +223,12 @@ function describe({ method, url, body = "" }: ApiRequest): string {
 }
 
 /** Late requests, whose senders gave up. Many arrive just around one for the same link. */
-type Stragglers = {
+type DelayedRequests = {
   readonly hold: (target: string | undefined, arrive: () => Promise<unknown>) => void;
   readonly letIn: (target: string | undefined) => Promise<void>;
 };
 
-type Straggler = {
+type DelayedRequest = {
   readonly target: string | undefined;
   readonly arrive: () => Promise<unknown>;
   readonly stop: () => void;
@@ -235,8 +239,8 @@ const latest_ms = 40_000;
 function createStragglers(
   { time, chance }: { readonly time: VirtualTime; readonly chance: Chance },
   complain: (text: string) => void,
-): Stragglers {
-  const held = new Set<Straggler>();
+): DelayedRequests {
+  const held = new Set<DelayedRequest>();
   return {
     hold: (target, arrive) => {
       const ring = () => {
@@ -244,7 +248,7 @@ function createStragglers(
         arrive().catch((error: unknown) => complain(`a late request: ${String(error)}`));
       };
       const stop = time.setTimer(ring, chance.between(0, latest_ms));
-      const straggler: Straggler = { target, arrive, stop };
+      const straggler: DelayedRequest = { target, arrive, stop };
       held.add(straggler);
     },
     letIn: async (target) => {

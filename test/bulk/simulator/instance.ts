@@ -79,7 +79,7 @@ export function startInstance(machine: Machine, name: string): Instance {
   };
 }
 
-type Fate = Omit<Instance, "name" | "bulk" | "owner"> & {
+type InstanceControl = Omit<Instance, "name" | "bulk" | "owner"> & {
   readonly countWrite: () => void;
   /** A step. It never ends in a killed process, and ends late in a suspended one. */
   readonly step: () => Promise<void>;
@@ -88,7 +88,7 @@ type Fate = Omit<Instance, "name" | "bulk" | "owner"> & {
   readonly setTimer: VirtualTime["setTimer"];
 };
 
-function createFate({ time, note }: Machine, name: string): Fate {
+function createFate({ time, note }: Machine, name: string): InstanceControl {
   let isDead = false;
   let stepsToDeath = Infinity;
   let writesToDeath = Infinity;
@@ -151,7 +151,7 @@ function createFate({ time, note }: Machine, name: string): Fate {
   };
 }
 
-function guardSend(send: Send, { through, countWrite }: Fate): Send {
+function guardSend(send: Send, { through, countWrite }: InstanceControl): Send {
   return async (request, leaving) => {
     const reply = await through(() => {
       const sent = send(request, leaving);
@@ -163,7 +163,7 @@ function guardSend(send: Send, { through, countWrite }: Fate): Send {
 }
 
 /** Wraps the parts of the state that bulk work uses. Each statement becomes a step. */
-function guardState(machine: Machine, fate: Fate, name: string): State {
+function guardState(machine: Machine, fate: InstanceControl, name: string): State {
   const { state, time, watchSent, watchEnd } = machine;
   const perform = <Result>(work: () => Promise<Result>): Promise<Result> =>
     fate.through(() =>

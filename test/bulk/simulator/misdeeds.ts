@@ -3,18 +3,18 @@ import { messages } from "../../../src/contract/messages.ts";
 import { allFaults, lies, type Fault, type Misdeed } from "../../support/hostile.ts";
 
 /** What a client sees of a hostile server's faults, without real sockets. */
-export type Seen =
+export type ClientView =
   | { readonly kind: "broken"; readonly error: Error }
   | { readonly kind: "silent" }
   | {
       readonly kind: "reply";
       readonly status: number;
       readonly headers?: Readonly<Record<string, string>>;
-      readonly body: SeenBody;
+      readonly body: BodyView;
     };
 
 /** A received body: data, invalid JSON, an error while reading, or an endless wait. */
-type SeenBody =
+type BodyView =
   | { readonly kind: "data"; readonly data: unknown }
   | { readonly kind: "broken"; readonly error: Error }
   | { readonly kind: "silent" };
@@ -42,48 +42,53 @@ export function readMisdeed(fault: Fault): Misdeed {
   return fault.replace(/ after$/, "") as Misdeed;
 }
 
-export const misdeedsSeen: Readonly<Record<Misdeed, (answer: Answer, key: string) => Seen>> = {
-  reset: () => breakOff("ECONNRESET", "read ECONNRESET"),
-  close: () => breakOff("UND_ERR_SOCKET", "other side closed"),
-  stall: () => ({ kind: "silent" }),
-  late: () => ({ kind: "silent" }),
-  stall_body: ({ status }) => ({ kind: "reply", status, body: { kind: "silent" } }),
-  cut_length: cutBody,
-  cut_chunked: cutBody,
-  half_json: ({ status }) => noJson(status),
-  other_json: ({ status }) => json(status, { links: { id: 7 }, id: 7 }),
-  html_200: () => noJson(200),
-  html_201: () => noJson(201),
-  html_404: () => noJson(404),
-  html_502: () => noJson(502),
-  redirect: () => json(307, null),
-  huge: ({ status }) => json(status, undefined),
-  noise: () => breakOff("HPE_INVALID_CONSTANT", "Expected HTTP/"),
-  echo_noise: () => breakOff("HPE_INVALID_CONSTANT", "Expected HTTP/"),
-  echo_401: (_, key) => json(401, { error: `Who are you, Token ${key}?` }),
-  echo_500: (_, key) => json(500, { error: `Who are you, Token ${key}?` }),
-  limited: () => json(429, { error: messages.rate_limited }),
-  busy: () => json(503, { error: messages.took_too_long }, { "retry-after": "1" }),
-  locked: () => json(503, { error: messages.store_locked }, { "retry-after": "1" }),
-  failing: () => json(500, { error: messages.internal("r-1") }),
-  misdirected: () => noJson(421),
-  odd_status: () => json(799, null),
-};
+export const misdeedsSeen: Readonly<Record<Misdeed, (answer: Answer, key: string) => ClientView>> =
+  {
+    reset: () => breakOff("ECONNRESET", "read ECONNRESET"),
+    close: () => breakOff("UND_ERR_SOCKET", "other side closed"),
+    stall: () => ({ kind: "silent" }),
+    late: () => ({ kind: "silent" }),
+    stall_body: ({ status }) => ({ kind: "reply", status, body: { kind: "silent" } }),
+    cut_length: cutBody,
+    cut_chunked: cutBody,
+    half_json: ({ status }) => noJson(status),
+    other_json: ({ status }) => json(status, { links: { id: 7 }, id: 7 }),
+    html_200: () => noJson(200),
+    html_201: () => noJson(201),
+    html_404: () => noJson(404),
+    html_502: () => noJson(502),
+    redirect: () => json(307, null),
+    huge: ({ status }) => json(status, undefined),
+    noise: () => breakOff("HPE_INVALID_CONSTANT", "Expected HTTP/"),
+    echo_noise: () => breakOff("HPE_INVALID_CONSTANT", "Expected HTTP/"),
+    echo_401: (_, key) => json(401, { error: `Who are you, Token ${key}?` }),
+    echo_500: (_, key) => json(500, { error: `Who are you, Token ${key}?` }),
+    limited: () => json(429, { error: messages.rate_limited }),
+    busy: () => json(503, { error: messages.took_too_long }, { "retry-after": "1" }),
+    locked: () => json(503, { error: messages.store_locked }, { "retry-after": "1" }),
+    failing: () => json(500, { error: messages.internal("r-1") }),
+    misdirected: () => noJson(421),
+    odd_status: () => json(799, null),
+  };
 
-function cutBody({ status }: Answer): Seen {
+function cutBody({ status }: Answer): ClientView {
   const error = withCode("UND_ERR_SOCKET", "terminated");
   return { kind: "reply", status, body: { kind: "broken", error } };
 }
 
-function json(status: number, data: unknown, headers: Readonly<Record<string, string>> = {}): Seen {
+function json(
+  status: number,
+  data: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): ClientView {
   return { kind: "reply", status, headers, body: { kind: "data", data } };
 }
 
-function noJson(status: number): Seen {
+function noJson(status: number): ClientView {
   return json(status, "<html>");
 }
 
-function breakOff(code: string, message: string): Seen {
+function breakOff(code: string, message: string): ClientView {
   return { kind: "broken", error: withCode(code, message) };
 }
 

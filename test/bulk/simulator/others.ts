@@ -1,8 +1,8 @@
 import { budgets } from "../../../src/contract/limits.ts";
 import type { JsonObject } from "../../../src/contract/json.ts";
 import { links } from "../../../src/contract/links.ts";
-import type { Planned } from "./planned.ts";
-import { missingId, type Stage } from "./stage.ts";
+import type { SimPlan } from "./planned.ts";
+import { missingId, type Model } from "./stage.ts";
 import { draftFields } from "./wanted.ts";
 
 /** Other users who work in the same project, mostly on the planned links. */
@@ -11,7 +11,7 @@ const mostSpent = budgets.link_writes.limit;
 /** Much shorter than the lifetime of a plan. */
 const mostJump_ms = 15 * 60_000;
 
-export async function plantLinks(stage: Stage): Promise<void> {
+export async function plantLinks(stage: Model): Promise<void> {
   const { chance, time } = stage;
   // Small projects are more likely, and their seeds are fast.
   const count = Math.min(chance.between(0, 30), chance.between(0, 30));
@@ -23,7 +23,7 @@ export async function plantLinks(stage: Stage): Promise<void> {
   }
 }
 
-export async function meddle(stage: Stage, { rows }: Planned): Promise<void> {
+export async function meddle(stage: Model, { rows }: SimPlan): Promise<void> {
   const { chance, truth, askAsOther, figures } = stage;
   const planned = rows.filter(({ action }) => action !== "unchanged" && action !== "conflict");
   const row = chance.shuffle(planned)[0];
@@ -54,7 +54,7 @@ export async function meddle(stage: Stage, { rows }: Planned): Promise<void> {
 }
 
 /** Uses up most of the key's budget, as another user of the same key would. */
-export async function spendBudget(stage: Stage): Promise<void> {
+export async function spendBudget(stage: Model): Promise<void> {
   const { chance, time, figures } = stage;
   const { call } = stage.start().owner;
   const count = chance.between(mostSpent - 30, mostSpent);
@@ -66,7 +66,7 @@ export async function spendBudget(stage: Stage): Promise<void> {
   await time.drive(Promise.all(calls));
 }
 
-export function scheduleJump(stage: Stage, within_ms: number): void {
+export function scheduleJump(stage: Model, within_ms: number): void {
   const { chance, time, service, figures, note } = stage;
   const jump_ms = chance.between(-mostJump_ms, mostJump_ms);
   time.setTimer(
@@ -80,7 +80,7 @@ export function scheduleJump(stage: Stage, within_ms: number): void {
 }
 
 function choosePlace(
-  { chance }: Stage,
+  { chance }: Model,
   row: { readonly path: string | null; readonly fields: JsonObject | null } | undefined,
 ): string {
   const wanted = row?.fields?.["path"] ?? row?.path;

@@ -4,7 +4,7 @@ import type { Plan, PlanRow } from "../../../src/state/plans.ts";
 import type { RowName } from "./truth.ts";
 
 /** Finds the row of the applied plan that a request belongs to. */
-export type Planned = {
+export type SimPlan = {
   readonly plan: Plan;
   readonly rows: readonly PlanRow[];
   readonly name: (position: number) => RowName;
@@ -12,7 +12,7 @@ export type Planned = {
   readonly findRow: (request: ApiRequest) => number | undefined;
 };
 
-export function readPlanned(title: string, plan: Plan, rows: readonly PlanRow[]): Planned {
+export function readPlanned(title: string, plan: Plan, rows: readonly PlanRow[]): SimPlan {
   const byRequest = new Map<string, number>();
   for (const row of rows) {
     const request = foresee(row);

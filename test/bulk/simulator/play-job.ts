@@ -3,8 +3,8 @@ import { Problem } from "../../../src/contract/problem.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import { wasKilled, type Instance } from "./instance.ts";
 import { meddle, scheduleJump } from "./others.ts";
-import type { Planned } from "./planned.ts";
-import type { Stage } from "./stage.ts";
+import type { SimPlan } from "./planned.ts";
+import type { Model } from "./stage.ts";
 
 /** Applies a plan with one process after another, through all faults, until it is done. */
 
@@ -17,7 +17,7 @@ const calmFrom = { low: 2, high: 9 } as const;
 /** Longer than a job with this few rows can take. */
 const patience_ms = 30 * 60_000;
 
-export async function playJob(stage: Stage, planned: Planned, isBusy: boolean): Promise<Job> {
+export async function playJob(stage: Model, planned: SimPlan, isBusy: boolean): Promise<Job> {
   const { chance, time, door, figures } = stage;
   const calmAt = chance.between(calmFrom.low, calmFrom.high);
   const hasOthers = chance.isLikely(0.5);
@@ -47,7 +47,7 @@ export async function playJob(stage: Stage, planned: Planned, isBusy: boolean): 
   return job;
 }
 
-type Play = (stage: Stage, planned: Planned, instance: Instance) => Promise<unknown>;
+type Play = (stage: Model, planned: SimPlan, instance: Instance) => Promise<unknown>;
 
 const playPlain: Play = (stage, planned, instance) => run(stage, planned, instance);
 
@@ -134,7 +134,7 @@ const plays: readonly [Play, ...Play[]] = [
   playTwice,
 ];
 
-async function run(stage: Stage, { plan }: Planned, instance: Instance): Promise<unknown> {
+async function run(stage: Model, { plan }: SimPlan, instance: Instance): Promise<unknown> {
   const { bulk, owner, killed } = instance;
   const applied = async () => {
     // Resuming a cancelled job needs the knowledge that it was cancelled.
@@ -164,15 +164,15 @@ function describeJob({ state, counts, message }: Job): string {
 }
 
 /** Returns a number of steps. A row has about twenty. A late kill lets the job continue. */
-function drawSteps({ chance }: Stage, { rows }: Planned): number {
+function drawSteps({ chance }: Model, { rows }: SimPlan): number {
   return chance.between(1, 20 + 20 * rows.length);
 }
 
-function drawMoment({ chance }: Stage, { rows }: Planned): number {
+function drawMoment({ chance }: Model, { rows }: SimPlan): number {
   return chance.between(0, 500 + 200 * rows.length);
 }
 
-function scheduleOthers(stage: Stage, planned: Planned): void {
+function scheduleOthers(stage: Model, planned: SimPlan): void {
   const { chance, time, complain } = stage;
   for (let acts = chance.between(0, 2); acts > 0; acts -= 1) {
     const act = () => {
@@ -182,16 +182,16 @@ function scheduleOthers(stage: Stage, planned: Planned): void {
   }
 }
 
-function readJob({ time, service }: Stage, { plan }: Planned): Promise<Job | undefined> {
+function readJob({ time, service }: Model, { plan }: SimPlan): Promise<Job | undefined> {
   return time.perform(() => service.state.jobs.findOfPlan(plan.id));
 }
 
-function findJob(stage: Stage, planned: Planned): Promise<Job | undefined> {
+function findJob(stage: Model, planned: SimPlan): Promise<Job | undefined> {
   return stage.time.drive(readJob(stage, planned));
 }
 
 /** Checks that no attempted row looks unstarted, as the next process relies on that. */
-async function checkRound(stage: Stage, planned: Planned): Promise<void> {
+async function checkRound(stage: Model, planned: SimPlan): Promise<void> {
   const { time, service, attempted, complain } = stage;
   const job = await findJob(stage, planned);
   const page = { limit: 1000 };

@@ -3,14 +3,14 @@ import { CallFailure } from "../../../src/client/outcome.ts";
 import { Problem } from "../../../src/contract/problem.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
-import { checkJob, type Judged } from "./check-job.ts";
-import { checkRestored, checkUndoPlan, type Undone } from "./check-undo.ts";
+import { checkJob, type JobRun } from "./check-job.ts";
+import { checkRestored, checkUndoPlan, type UndoCheck } from "./check-undo.ts";
 import type { Figures } from "./figures.ts";
 import type { Service } from "./shared-service.ts";
 import { meddle, plantLinks, spendBudget } from "./others.ts";
-import { readPlanned, type Planned } from "./planned.ts";
+import { readPlanned, type SimPlan } from "./planned.ts";
 import { playJob } from "./play-job.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { openStage, type Model } from "./stage.ts";
 import { type Apps, isSameLink } from "./truth.ts";
 import { draftWish, foreseePlan, toPlanWanted, type Wish } from "./wanted.ts";
 import { budgets } from "../../../src/contract/limits.ts";
@@ -47,7 +47,7 @@ function describeError(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-async function play(stage: Stage): Promise<void> {
+async function play(stage: Model): Promise<void> {
   const { chance, truth } = stage;
   await plantLinks(stage);
   const before = new Map(truth.links);
@@ -67,9 +67,9 @@ async function play(stage: Stage): Promise<void> {
 }
 
 async function undo(
-  stage: Stage,
+  stage: Model,
   job: Job,
-  undone: Undone & { readonly isBusy: boolean },
+  undone: UndoCheck & { readonly isBusy: boolean },
 ): Promise<void> {
   const { figures, truth } = stage;
   const { planned, since: firstSince, isBusy } = undone;
@@ -82,7 +82,7 @@ async function undo(
   if (played.job.state === "done") checkRestored(stage, undone);
 }
 
-async function makePlan(stage: Stage, wish: Wish): Promise<Planned> {
+async function makePlan(stage: Model, wish: Wish): Promise<SimPlan> {
   const { truth, complain } = stage;
   const apps = await listApps(stage);
   const planned = await plan(stage, "plan", toPlanWanted(wish));
@@ -94,7 +94,7 @@ async function makePlan(stage: Stage, wish: Wish): Promise<Planned> {
   return planned;
 }
 
-async function plan(stage: Stage, title: string, wanted: PlanInput): Promise<Planned> {
+async function plan(stage: Model, title: string, wanted: PlanInput): Promise<SimPlan> {
   const { time, door, chance, complain } = stage;
   for (let tries = 1; ; tries += 1) {
     const isCalm = tries > 2 || chance.isLikely(0.5);
@@ -113,17 +113,17 @@ async function plan(stage: Stage, title: string, wanted: PlanInput): Promise<Pla
   }
 }
 
-async function readRows({ time, service }: Stage, title: string, plan: Plan): Promise<Planned> {
+async function readRows({ time, service }: Model, title: string, plan: Plan): Promise<SimPlan> {
   const { plans } = service.state;
   const rows = await time.drive(time.perform(() => plans.listRows(plan.id, { limit: 1000 })));
   return readPlanned(title, plan, rows);
 }
 
 async function apply(
-  stage: Stage,
-  planned: Planned,
-  { isBusy, ...begun }: Pick<Judged, "since" | "firstSince"> & { readonly isBusy: boolean },
-): Promise<{ readonly job: Job } & Pick<Judged, "receipts">> {
+  stage: Model,
+  planned: SimPlan,
+  { isBusy, ...begun }: Pick<JobRun, "since" | "firstSince"> & { readonly isBusy: boolean },
+): Promise<{ readonly job: Job } & Pick<JobRun, "receipts">> {
   const { time, service, chance, figures } = stage;
   stage.note(`${planned.plan.id}: ${JSON.stringify(planned.plan.counts)}`);
   stage.begin(planned);
@@ -135,32 +135,32 @@ async function apply(
   const { jobs } = service.state;
   const read = time.perform(() => jobs.listReceipts(job, { limit: 1000 }));
   const receipts = await time.drive(read);
-  const judged: Judged = { planned, ...begun, receipts, apps: await listApps(stage) };
+  const judged: JobRun = { planned, ...begun, receipts, apps: await listApps(stage) };
   figures.add(`jobs: ${job.state}`);
   checkJob(stage, job, judged);
   return { job, receipts };
 }
 
-async function meddleSome(stage: Stage, planned: Planned, share: number): Promise<void> {
+async function meddleSome(stage: Model, planned: SimPlan, share: number): Promise<void> {
   while (stage.chance.isLikely(share)) await stage.time.drive(meddle(stage, planned));
 }
 
-async function listApps({ time, askAsOther }: Stage): Promise<Apps> {
+async function listApps({ time, askAsOther }: Model): Promise<Apps> {
   const ios = await time.drive(askAsOther("GET", "/ios_apps"));
   const android = await time.drive(askAsOther("GET", "/android_apps"));
   // The lists of the service have this shape.
   const apps = [
-    ...(ios.body as { readonly ios_apps: readonly Named[] }).ios_apps,
-    ...(android.body as { readonly android_apps: readonly Named[] }).android_apps,
+    ...(ios.body as { readonly ios_apps: readonly AppRow[] }).ios_apps,
+    ...(android.body as { readonly android_apps: readonly AppRow[] }).android_apps,
   ];
   return new Map(
     apps.map(({ id, bundle_id, package_name }) => [bundle_id ?? package_name ?? "", id]),
   );
 }
 
-type Named = { readonly id: string; readonly bundle_id?: string; readonly package_name?: string };
+type AppRow = { readonly id: string; readonly bundle_id?: string; readonly package_name?: string };
 
-async function checkTruth({ time, truth, askAsOther, complain }: Stage): Promise<void> {
+async function checkTruth({ time, truth, askAsOther, complain }: Model): Promise<void> {
   const { body } = await time.drive(askAsOther("GET", "/links?limit=100"));
   // The lists of the service have this shape.
   const { links } = body as { readonly links: readonly Link[] };
@@ -169,7 +169,7 @@ async function checkTruth({ time, truth, askAsOther, complain }: Stage): Promise
   if (!isComplete || !isSame) complain("the service contains data that was not seen to be written");
 }
 
-function checkBudget({ door, complain }: Stage): void {
+function checkBudget({ door, complain }: Model): void {
   const { limit, window_ms } = budgets.link_writes;
   const over = door.counted.findIndex((at, index) => {
     const earlier = door.counted[index - limit];

@@ -1,12 +1,12 @@
 import { apiPrefix } from "../../../src/contract/index.ts";
 import { origin } from "../../support/world.ts";
 import { createChance, type Chance } from "../../support/chance.ts";
-import { createDoor, type Door } from "./door.ts";
+import { createDoor, type SimulatedNetwork } from "./door.ts";
 import type { Figures } from "./figures.ts";
 import type { Service } from "./shared-service.ts";
 import { startInstance, type Instance, type Machine } from "./instance.ts";
 import type { Answer } from "./misdeeds.ts";
-import { readPath, readTarget, type Planned } from "./planned.ts";
+import { readPath, readTarget, type SimPlan } from "./planned.ts";
 import { createTruth, isSameLink, type RowName, type Truth } from "./truth.ts";
 import { createVirtualTime, type VirtualTime } from "./virtual-time.ts";
 
@@ -14,13 +14,13 @@ import { createVirtualTime, type VirtualTime } from "./virtual-time.ts";
 export const missingId = "0190a000-0000-7000-8000-000000000000";
 
 /** The project, time, network and processes of one seed, and the problems found. */
-export type Stage = {
+export type Model = {
   readonly seed: number;
   readonly service: Service;
   readonly time: VirtualTime;
   readonly chance: Chance;
   readonly truth: Truth;
-  readonly door: Door;
+  readonly door: SimulatedNetwork;
   readonly figures: Figures;
   readonly story: readonly string[];
   readonly complaints: readonly string[];
@@ -29,7 +29,7 @@ export type Stage = {
   readonly start: () => Instance;
   readonly killAll: () => void;
   readonly askAsOther: (method: string, path: string, body?: unknown) => Promise<Answer>;
-  readonly begin: (planned: Planned) => void;
+  readonly begin: (planned: SimPlan) => void;
   /** The rows for which a request was made, whether or not it was sent. */
   readonly attempted: ReadonlySet<RowName>;
   /** The number of writes when the result of each row was saved. */
@@ -37,7 +37,7 @@ export type Stage = {
   readonly setCancelled: (isCancelled: boolean) => void;
 };
 
-export async function openStage(service: Service, seed: number, figures: Figures): Promise<Stage> {
+export async function openStage(service: Service, seed: number, figures: Figures): Promise<Model> {
   const { world, state, clock } = service;
   service.setAhead(0);
   const project = await world.addProject();
@@ -115,13 +115,13 @@ function startStory({ elapsed }: VirtualTime) {
   return { story, complaints, note, complain };
 }
 
-type WatchParts = Pick<Stage, "truth" | "complain">;
+type WatchParts = Pick<Model, "truth" | "complain">;
 
 /** Checks each write while it happens, as it cannot be checked afterwards. */
 function createWatch({ truth, complain }: WatchParts) {
   const attempted = new Set<RowName>();
   const ended = new Map<RowName, number>();
-  let planned: Planned | undefined;
+  let planned: SimPlan | undefined;
   let isCancelled = false;
 
   const attribute: Parameters<typeof createDoor>[0]["attribute"] = (request, name) => {
@@ -139,7 +139,7 @@ function createWatch({ truth, complain }: WatchParts) {
   };
 
   /** Checks that a process saw the link as planned just before it sent the row. */
-  function noteSent(door: Door, name: string, position: number): void {
+  function noteSent(door: SimulatedNetwork, name: string, position: number): void {
     const row = planned?.rows[position];
     if (planned === undefined || row === undefined) return;
     if (isCancelled) complain(`${planned.name(position)} is started after the job was cancelled`);
@@ -159,7 +159,7 @@ function createWatch({ truth, complain }: WatchParts) {
     noteEnd: (position: number) => {
       if (planned !== undefined) ended.set(planned.name(position), truth.writes.length);
     },
-    begin: (next: Planned) => {
+    begin: (next: SimPlan) => {
       planned = next;
     },
     setCancelled: (is: boolean) => {

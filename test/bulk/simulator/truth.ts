@@ -10,10 +10,10 @@ export type Truth = {
   /** The rows that the service refused, each with the number of writes at that time. */
   readonly refusals: ReadonlyMap<RowName, number>;
   readonly findAt: (path: string) => Link | undefined;
-  readonly record: (act: Act, answer: Answer) => void;
+  readonly record: (act: UserWrite, answer: Answer) => void;
 };
 
-type Act = {
+type UserWrite = {
   readonly method: string;
   /** The path without the prefix of the API. */
   readonly path: string;

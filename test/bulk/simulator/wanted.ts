@@ -121,9 +121,9 @@ export function toPlanWanted(wish: Wish): PlanInput {
   return { operation: wish.operation, filters, changes: wish.changes };
 }
 
-export type Foreseen = { readonly action: PlanAction; readonly id: string | null };
+export type Forecast = { readonly action: PlanAction; readonly id: string | null };
 
-export function foreseePlan(wish: Wish, { links, findAt }: Truth, apps: Apps): readonly Foreseen[] {
+export function foreseePlan(wish: Wish, { links, findAt }: Truth, apps: Apps): readonly Forecast[] {
   if ("word" in wish) {
     return [...links.values()]
       .filter(({ name }) => name?.includes(wish.word) === true)
@@ -148,7 +148,7 @@ function foreseeRow(
   fields: LinkFields,
   link: Link | undefined,
   apps: Apps,
-): Foreseen {
+): Forecast {
   const id = link?.id ?? null;
   if (link === undefined) return { action: operation === "upsert" ? "create" : "conflict", id };
   if (operation === "delete") return { action: "delete", id };

@@ -5,14 +5,14 @@ import { listEndpoints } from "../../../src/contract/index.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { shareByKind } from "../pick-share.ts";
 import type { RawReply } from "../../support/hostile.ts";
-import { openStand, type Stand, type ExpectedOutcome } from "./judge.ts";
+import { openStand, type Judge, type ExpectedOutcome } from "./judge.ts";
 
 /** Successful responses with a wrong envelope or wrong headers. */
 
-let stand: Stand;
+let stand: Judge;
 openForAll(openStand, (opened) => (stand = opened));
 
-type Alter = (reply: RawReply) => RawReply;
+type ReplyForgery = (reply: RawReply) => RawReply;
 
 /** Endpoints with the same values of these properties read an envelope in the same way. */
 const readKind = ({ effect, idempotent, response, type, list }: Endpoint) =>
@@ -32,7 +32,7 @@ test.each(shares)(
 );
 
 /** Envelopes whose data can still be read. */
-const harmless: readonly (readonly [string, Alter])[] = [
+const harmless: readonly (readonly [string, ReplyForgery])[] = [
   ["no content type", withHeader("content-type", "")],
   ["another content type", withHeader("content-type", "text/html")],
   ["a charset", withHeader("content-type", "application/json; charset=iso-8859-1")],
@@ -47,7 +47,7 @@ const harmless: readonly (readonly [string, Alter])[] = [
 ];
 
 /** Responses of which only the status is reliable. */
-const harmful: readonly (readonly [string, Alter])[] = [
+const harmful: readonly (readonly [string, ReplyForgery])[] = [
   ["a list", withText((text) => `[${text}]`)],
   ["a text", withText(() => '"done"')],
   ["a number", withText(() => "7")],
@@ -74,7 +74,7 @@ const harmful: readonly (readonly [string, Alter])[] = [
 ];
 
 /** Responses without a readable status. */
-const headless: readonly (readonly [string, Alter])[] = [
+const headless: readonly (readonly [string, ReplyForgery])[] = [
   ["an invalid length", withHeader("content-length", "many")],
   ["a header too long", withHeader("x-more", "x".repeat(100_000))],
   ["an invalid header line", withHeader("x-more\u0000", "\u0001")],
@@ -95,7 +95,7 @@ function predictOutcome({ effect, type }: Endpoint, name: string): ExpectedOutco
   return harmlessNames.has(name) ? { isFine: true } : broken;
 }
 
-function withHeader(name: string, value: string): Alter {
+function withHeader(name: string, value: string): ReplyForgery {
   return (reply) => ({
     ...reply,
     headers: [...reply.headers.filter(([other]) => other !== name), [name, value]],
@@ -103,6 +103,6 @@ function withHeader(name: string, value: string): Alter {
 }
 
 /** A status without a body becomes 200. */
-function withText(change: (text: string) => string): Alter {
+function withText(change: (text: string) => string): ReplyForgery {
   return (reply) => ({ ...reply, status: 200, body: change(String(reply.body)) });
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { expect, test } from "vitest";
 import { openForAll } from "../../support/open-for.ts";
-import { openStand, type Stand, type ExpectedOutcome } from "./judge.ts";
+import { openStand, type Judge, type ExpectedOutcome } from "./judge.ts";
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../../src/contract/index.ts";
 import { isJsonObject } from "../../../src/contract/json.ts";
@@ -45,7 +45,7 @@ function listAnswering(): readonly (readonly [string, Endpoint])[] {
     .map((endpoint) => [endpoint.tool, endpoint]);
 }
 
-async function judgeFields(stand: Stand, endpoint: Endpoint): Promise<readonly string[]> {
+async function judgeFields(stand: Judge, endpoint: Endpoint): Promise<readonly string[]> {
   const faults: string[] = [];
   const places = listPlaces(await readHonest(stand, endpoint));
   // The response must have at least the envelope and the fields of the specification.
@@ -90,7 +90,7 @@ function isInside(inner: Place, outer: Place): boolean {
 }
 
 /** Reads the unchanged response, which also proves that the test call is valid. */
-async function readHonest(stand: Stand, endpoint: Endpoint): Promise<unknown> {
+async function readHonest(stand: Judge, endpoint: Endpoint): Promise<unknown> {
   let body = "";
   const alter = (reply: RawReply) => {
     body = String(reply.body);
@@ -146,7 +146,7 @@ function findListName({ list, response }: Endpoint): string | undefined {
   return !isRecord && response instanceof z.ZodObject ? Object.keys(response.shape)[0] : undefined;
 }
 
-let stand: Stand;
+let stand: Judge;
 openForAll(openStand, (opened) => (stand = opened));
 
 test.each(listAnswering())(

@@ -12,7 +12,7 @@ import { prepareScene, type Scene } from "./scenes.ts";
 
 const { shortLinks } = contract;
 
-export type Stand = {
+export type Judge = {
   readonly judge: (
     endpoint: Endpoint,
     misdeed: Misdeed,
@@ -47,7 +47,7 @@ type CallOutcome =
   | { readonly kind: "answered"; readonly body: unknown }
   | { readonly kind: "failed"; readonly failure: Failure };
 
-export async function openStand(): Promise<Stand> {
+export async function openStand(): Promise<Judge> {
   const world = await createWorld();
   const hostile = await openHostile(world);
   const remote = openRemoteSender();

@@ -4,11 +4,11 @@ import { contract, listEndpoints } from "../../../src/contract/index.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { shareByKind } from "../pick-share.ts";
 import type { RawReply } from "../../support/hostile.ts";
-import { openStand, strayPath, type Misdeed, type Stand, type ExpectedOutcome } from "./judge.ts";
+import { openStand, strayPath, type Misdeed, type Judge, type ExpectedOutcome } from "./judge.ts";
 
 /** Tests every status, sent before or after the service has handled the request. */
 
-let stand: Stand;
+let stand: Judge;
 openForAll(openStand, (opened) => (stand = opened));
 
 type Case = readonly [name: string, misdeed: Misdeed, expected: ExpectedOutcome];

@@ -61,10 +61,10 @@ describe("the digest of an approval request", () => {
 
 type Manipulation = {
   readonly name: string;
-  readonly change: (sealed: string) => Promise<Partial<Sent>> | Partial<Sent>;
+  readonly change: (sealed: string) => Promise<Partial<SealedCall>> | Partial<SealedCall>;
 };
 
-type Sent = {
+type SealedCall = {
   readonly sealed: unknown;
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -106,7 +106,7 @@ describe("a sealed approval", () => {
     return assistant.callRaw(call);
   }
 
-  function use({ sealed, tool, args, key }: Sent): Promise<RawResult> {
+  function use({ sealed, tool, args, key }: SealedCall): Promise<RawResult> {
     const answer = { inputResponses: { approval: yes }, requestState: sealed };
     return send({ name: tool, arguments: args, key, ...answer });
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { decideInTab, openTab } from "../../support/browser.ts";
 import { createGate } from "../../support/clock.ts";
-import { connectV1, connectV2, type Connecting, type Reply } from "../../support/mcp-clients.ts";
+import { connectV1, connectV2, type ClientSetup, type Reply } from "../../support/mcp-clients.ts";
 import { openTestServer, type TestServer, type Tenant } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
@@ -12,7 +12,7 @@ openForAll(openTestServer, (opened) => (testServer = opened));
 
 const clients = {
   "the 1.x client": connectV1,
-  "the 2.x client": (given: Connecting) => connectV2({ ...given, era: "modern" }),
+  "the 2.x client": (given: ClientSetup) => connectV2({ ...given, era: "modern" }),
 };
 // Object.keys returns strings, but these are exactly the keys above.
 const names = Object.keys(clients) as (keyof typeof clients)[];

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { AssistantWorld } from "../../support/assistant-world.ts";
 import { openTab, createPagedWorld } from "../../support/browser.ts";
 import { createUsedFolder, startServe } from "../../support/command.ts";
-import { connectV2, type Connected } from "../../support/mcp-clients.ts";
+import { connectV2, type ToolClient } from "../../support/mcp-clients.ts";
 import { waitUntil } from "../../support/clock.ts";
 import { openForAll, openForEach } from "../../support/open-for.ts";
 import { openServer } from "../../support/ports.ts";
@@ -252,7 +252,7 @@ async function readText(frame: Frame): Promise<string> {
   return frame.locator("body").innerText({ timeout });
 }
 
-async function approveOne(client: Connected, heading = 'Delete the link "Spring"') {
+async function approveOne(client: ToolClient, heading = 'Delete the link "Spring"') {
   await client.callTool("create_link", { path: "spring", name: "Spring" });
   const asked = await client.callTool("delete_link", { id: "spring" });
   const { url } = asked.structured.error.approval;

@@ -3,7 +3,7 @@ import {
   alterLinks,
   replyWith,
   withBody,
-  type Alter,
+  type ReplyEdit,
   type Fields,
   createStrangeWorld,
   type StrangeWorld,
@@ -97,7 +97,7 @@ describe("a list of a remote server", () => {
 });
 
 describe("a write that returns a 2xx status", () => {
-  const unreadable: readonly (readonly [string, Alter])[] = [
+  const unreadable: readonly (readonly [string, ReplyEdit])[] = [
     ["an empty body", (_, reply) => ({ ...reply, body: "" })],
     [
       "an HTML page",

@@ -3,7 +3,7 @@ import {
   alterLinks,
   replyWith,
   withBody,
-  type Alter,
+  type ReplyEdit,
   type Fields,
   createStrangeWorld,
   type StrangeWorld,
@@ -202,7 +202,7 @@ async function expectLive(wanted: object): Promise<void> {
 describe("publish_template", () => {
   const text = { body: "<p>Hi</p>\n{% store_buttons %}", css: "p{top:0}" };
   const noRoute = replyWith({ error: "Not found" }, 404);
-  const hides: Alter = ({ path, method }, reply) =>
+  const hides: ReplyEdit = ({ path, method }, reply) =>
     /versions|preview|links/.test(path) || method === "PATCH" ? noRoute : reply;
 
   test("publishes the given text even if every read returns 404", async () => {

@@ -97,7 +97,7 @@ function findNode(): string {
   return major !== undefined && major >= 22 ? process.execPath : fetchNode("22.23.3");
 }
 
-type Written = {
+type CheckRow = {
   readonly id: string;
   readonly status: Check["status"];
   readonly name: string;
@@ -111,7 +111,7 @@ function readChecks(folder: string, scenario: string): readonly Check[] {
   if (found === undefined) {
     return [{ scenario, id: "run", status: "FAILURE", message: "The scenario broke off." }];
   }
-  const checks: Written[] = JSON.parse(readFileSync(join(folder, found, "checks.json"), "utf8"));
+  const checks: CheckRow[] = JSON.parse(readFileSync(join(folder, found, "checks.json"), "utf8"));
   return checks.map(({ id, status, name, errorMessage = name }) => ({
     scenario,
     id,

@@ -5,7 +5,7 @@ import { openForAll } from "../../support/open-for.ts";
 import {
   openPublicWorld,
   publicName,
-  type Answering,
+  type PublicHandler,
   type PublicHost,
 } from "../../support/public-host.ts";
 
@@ -142,12 +142,12 @@ const answerBothFiles = (
   status: number,
   headers: Record<string, string>,
   body: string | Buffer = "",
-) => ((_, response) => response.writeHead(status, headers).end(body)) satisfies Answering;
+) => ((_, response) => response.writeHead(status, headers).end(body)) satisfies PublicHandler;
 
 const both = (fault: string) => [`error android_file_${fault}`, `error ios_file_${fault}`];
 
 describe("check_domain", () => {
-  test.each<[string, Answering, readonly string[]]>([
+  test.each<[string, PublicHandler, readonly string[]]>([
     [
       "a redirect into the machine's own network",
       answerBothFiles(302, { location: "http://169.254.169.254/latest/meta-data" }),

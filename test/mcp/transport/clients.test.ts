@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
-import { connectV1, connectV2, type Connecting } from "../../support/mcp-clients.ts";
+import { connectV1, connectV2, type ClientSetup } from "../../support/mcp-clients.ts";
 import {
   addLimitedTenant,
   createPerson,
@@ -20,15 +20,15 @@ openForAll(openTestServer, (opened) => (testServer = opened));
 
 const clients = {
   "the 1.x client": connectV1,
-  "the 2.x client in 2026-07-28": (given: Connecting) => connectV2({ ...given, era: "modern" }),
-  "the 2.x client that negotiates": (given: Connecting) => connectV2({ ...given, era: "auto" }),
-  "the 2.x client in an earlier revision": (given: Connecting) =>
+  "the 2.x client in 2026-07-28": (given: ClientSetup) => connectV2({ ...given, era: "modern" }),
+  "the 2.x client that negotiates": (given: ClientSetup) => connectV2({ ...given, era: "auto" }),
+  "the 2.x client in an earlier revision": (given: ClientSetup) =>
     connectV2({ ...given, era: "legacy" }),
   "the AI SDK's client": connectAiSdk,
 };
 const overHttp = {
   ...clients,
-  "the 1.x client behind mcp-remote": (given: Connecting) =>
+  "the 1.x client behind mcp-remote": (given: ClientSetup) =>
     // The mcp-remote bridge connects only over HTTP.
     connectThroughBridge(given as Parameters<typeof connectThroughBridge>[0]),
 };

@@ -11,14 +11,14 @@ import {
   describeHeaders,
   readResult,
   record,
-  type Connecting,
+  type ClientSetup,
 } from "../../support/mcp-clients.ts";
 import { createEmptyFolder } from "../../support/folders.ts";
 import type { Seat } from "./mcp-flow.ts";
 
 /** Wraps other vendors' clients in the interface that the tests use for the official clients. */
 
-type Other = Seat & { readonly [Symbol.asyncDispose]: () => Promise<void> };
+type OtherClient = Seat & { readonly [Symbol.asyncDispose]: () => Promise<void> };
 
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);
@@ -26,7 +26,7 @@ const inspector = require.resolve("@modelcontextprotocol/inspector-cli/build/cli
 const bridge = require.resolve("mcp-remote/dist/proxy.js");
 
 /** Connects the AI SDK's client for Node 20, which supports only revisions before 2026-07-28. */
-export async function connectAiSdk(given: Connecting): Promise<Other> {
+export async function connectAiSdk(given: ClientSetup): Promise<OtherClient> {
   const { elicit } = given;
   const { transport, readProcess } = openTransport(given);
   const client = await createMCPClient({
@@ -49,7 +49,7 @@ export async function connectAiSdk(given: Connecting): Promise<Other> {
   };
 }
 
-function openTransport(given: Connecting) {
+function openTransport(given: ClientSetup) {
   if (given.transport === "http") {
     const headers = describeHeaders(given);
     return { transport: { type: "http", url: given.url, headers } as const };
@@ -59,7 +59,7 @@ function openTransport(given: Connecting) {
 }
 
 /** Wraps the inspector's command line, which starts a process for each call and has no forms. */
-export function openInspector({ url, token }: Connecting & { readonly transport: "http" }): Seat {
+export function openInspector({ url, token }: ClientSetup & { readonly transport: "http" }): Seat {
   const target = [url, "--header", `Authorization: Bearer ${token}`];
 
   // `--cli` starts the program that later calls run directly.
@@ -88,8 +88,8 @@ export function openInspector({ url, token }: Connecting & { readonly transport:
 
 /** Connects a stdio client through mcp-remote, which forwards to a server over HTTP. */
 export async function connectThroughBridge(
-  given: Connecting & { readonly transport: "http" },
-): Promise<Other> {
+  given: ClientSetup & { readonly transport: "http" },
+): Promise<OtherClient> {
   const { url, token, elicit } = given;
   const folder = await createEmptyFolder();
   const client = await connectV1({

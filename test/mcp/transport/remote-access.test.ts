@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createUsedFolder } from "../../support/command.ts";
-import { connectV1, type Connected } from "../../support/mcp-clients.ts";
+import { connectV1, type ToolClient } from "../../support/mcp-clients.ts";
 import { startAlteringProxy } from "../../support/remote.ts";
 import { openTestServer, type TestServer } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
@@ -61,7 +61,7 @@ async function openStrange() {
 }
 
 /** On a slow machine the first list may be incomplete. Then one notification follows. */
-async function listInTheEnd(client: Connected): Promise<readonly string[]> {
+async function listInTheEnd(client: ToolClient): Promise<readonly string[]> {
   const names = await client.listNames();
   if (names.includes("update_link")) await client.untilChanged(1);
   return (await client.listNames()).toSorted();

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createUsedFolder, startServe, type Serving } from "../../support/command.ts";
-import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
+import { connectV1, connectV2, type ToolClient } from "../../support/mcp-clients.ts";
 import { waitUntil } from "../../support/clock.ts";
 
 /** Kills a remote server during a call, and checks the error and the calls after it. */
@@ -43,7 +43,7 @@ test.concurrent.each(cases)(
 );
 
 async function expectRecovery(
-  client: Connected,
+  client: ToolClient,
   deployment: Serving,
   data: string,
   { tool, args, error }: Case,

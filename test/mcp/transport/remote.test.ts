@@ -2,7 +2,7 @@ import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createUsedFolder, startServe } from "../../support/command.ts";
-import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
+import { connectV1, connectV2, type ToolClient } from "../../support/mcp-clients.ts";
 import { answerEmpty, startDeployment } from "../../support/remote.ts";
 import {
   addLimitedTenant,
@@ -49,7 +49,7 @@ describe.concurrent("another Waypost as the remote server", () => {
       () => connectV1({ transport: "stdio", data: folder.path, env: aim(key), watches: true }),
       () => connectV2({ transport: "http", url: places.mcp, token, watches: true }),
     ]) {
-      await using client: Connected = await open();
+      await using client: ToolClient = await open();
       expect(await client.listNames()).toContain("create_link");
       // No probe creates a link, so only a call reveals the missing scope.
       await expectFailure(client, "create_link", {}, "scope_missing", { status: 401 });
@@ -166,7 +166,7 @@ test("if probes are turned off, the remote server gets no request before a tool 
   const { places, key: token } = gateway.serving;
   const stdio = await connectV1({ transport: "stdio", data: folder.path, env });
   const http = await connectV2({ transport: "http", url: places.mcp, token, watches: true });
-  const clients: readonly (Connected & { client: object })[] = [stdio, http];
+  const clients: readonly (ToolClient & { client: object })[] = [stdio, http];
   for (const { client } of [stdio, http]) {
     await client.listTools();
     await client.listPrompts();
@@ -180,7 +180,7 @@ test("if probes are turned off, the remote server gets no request before a tool 
   for (const client of clients) await client.close();
 });
 
-async function expectAcceptance(client: Connected, tenant: Tenant, person: Person) {
+async function expectAcceptance(client: ToolClient, tenant: Tenant, person: Person) {
   // Waits for the reads that show what the key may do, or they would see the role of a viewer.
   await client.callTool("explain_access");
   await tenant.setRole("viewer");
@@ -192,7 +192,7 @@ async function expectAcceptance(client: Connected, tenant: Tenant, person: Perso
 }
 
 /** Makes a call that is rejected, because only this shows that a role is missing. */
-async function learnRole(client: Connected, person: Person): Promise<void> {
+async function learnRole(client: ToolClient, person: Person): Promise<void> {
   const app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
   await approveIfOnPage(client, person, "register_ios_app", app);
   await expectFailure(client, "register_ios_app", app, "role_required");

@@ -29,14 +29,14 @@ export function writePath({ path }: Endpoint): string {
   return path.replace(idParameter, "{id}");
 }
 
-type Described = {
+type OperationParts = {
   readonly endpoint: Endpoint;
   readonly method: string;
   readonly tag: string;
   readonly schemas: Schemas;
 };
 
-function describeOperation({ endpoint, method, tag, schemas }: Described): JsonObject {
+function describeOperation({ endpoint, method, tag, schemas }: OperationParts): JsonObject {
   const parameters = describeParameters(endpoint);
   const isPut = method === "PUT";
   const body = describeBody(endpoint, schemas);

@@ -31,7 +31,7 @@ afterEach(() => expect(faults).toEqual([]));
 
 describe("preview_template", () => {
   test("declares its view as a resource that clients can read", async () => {
-    const { _meta: meta } = (await assistant.listTools()).find(isPreview) as Listed;
+    const { _meta: meta } = (await assistant.listTools()).find(isPreview) as ToolEntry;
     expect(meta).toEqual({ ui: { resourceUri: viewUri } });
     const { contents } = await assistant.readResource(viewUri);
     expect(contents).toEqual([
@@ -189,9 +189,9 @@ describe("the view of preview_template", () => {
   });
 });
 
-type Listed = { readonly name: string; readonly _meta?: unknown };
+type ToolEntry = { readonly name: string; readonly _meta?: unknown };
 
-function isPreview({ name }: Listed): boolean {
+function isPreview({ name }: ToolEntry): boolean {
   return name === "preview_template";
 }
 

@@ -5,7 +5,7 @@ import {
   type Tenant,
   post,
   withSession,
-  type Posting,
+  type HttpPost,
   callOf,
   handshake,
 } from "../../../support/mcp-http.ts";
@@ -17,10 +17,10 @@ let testServer: TestServer;
 openForAll(openTestServer, (opened) => (testServer = opened));
 
 type Call = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
-type Ask = (id: number, name: string, args?: object) => Call;
-type Open = (tenant: Tenant) => Promise<Ask>;
+type CallFactory = (id: number, name: string, args?: object) => Call;
+type SessionOpener = (tenant: Tenant) => Promise<CallFactory>;
 
-const open: Open = async ({ key }) => {
+const open: SessionOpener = async ({ key }) => {
   const { mcp } = testServer.serving.places;
   const opened = await post(mcp, withSession(key, undefined, handshake[0]));
   const session = String(opened.headers["mcp-session-id"]);
@@ -28,28 +28,28 @@ const open: Open = async ({ key }) => {
   return (id, name, args) => withSession(key, session, callOf(id, name, args));
 };
 
-type Alter = (call: Call) => Posting;
+type CallChange = (call: Call) => HttpPost;
 
-const setHeaders = (more: Record<string, string | string[]>): Alter => {
+const setHeaders = (more: Record<string, string | string[]>): CallChange => {
   return (call) => ({ ...call, headers: { ...call.headers, ...more } });
 };
 const leaveOut = (left: string) => (record: object) => {
   return Object.fromEntries(Object.entries(record).filter(([name]) => name !== left));
 };
-const dropHeader = (dropped: string): Alter => {
+const dropHeader = (dropped: string): CallChange => {
   return ({ headers, body }) => ({ body, headers: leaveOut(dropped)(headers) });
 };
 const cut = (text: string) => [text.slice(0, 40), text.slice(40, 50), text.slice(50)];
-const alterBody = (alter: (body: string) => string): Alter => {
+const alterBody = (alter: (body: string) => string): CallChange => {
   return (call) => ({ ...call, body: alter(call.body) });
 };
-const alterMessage = (alter: (message: Record<string, unknown>) => unknown): Alter => {
+const alterMessage = (alter: (message: Record<string, unknown>) => unknown): CallChange => {
   return alterBody((body) => JSON.stringify(alter(JSON.parse(body))));
 };
-const alterParams = (alter: (params: Record<string, unknown>) => unknown): Alter => {
+const alterParams = (alter: (params: Record<string, unknown>) => unknown): CallChange => {
   return alterMessage((message) => ({ ...message, params: alter(Object(message["params"])) }));
 };
-const alterMeta = (more: object): Alter => {
+const alterMeta = (more: object): CallChange => {
   return alterParams((params) => ({
     ...params,
     ["_meta"]: { ...Object(params["_meta"]), ...more },
@@ -72,7 +72,7 @@ const usualCalls: readonly (readonly [what: string, name: string, args: object])
   ["a call to a tool with a view", "preview_template", {}],
 ];
 
-const unusualRequests: readonly (readonly [what: string, alter: Alter])[] = [
+const unusualRequests: readonly (readonly [what: string, alter: CallChange])[] = [
   ["a forbidden Host", setHeaders({ host: "evil.example" })],
   ["another allowed Host", setHeaders({ host: "localhost" })],
   ["a foreign Origin", setHeaders({ origin: "http://evil.example" })],
@@ -173,7 +173,7 @@ test("on the fast path, a call with another key's session ID returns 404", async
 });
 
 /** Sends the same request as one key's first call and as a similar key's later call. */
-async function compare(write: (ask: Ask) => Posting): Promise<void> {
+async function compare(write: (ask: CallFactory) => HttpPost): Promise<void> {
   const first = await testServer.addTenant();
   const answeredFirst = await send(write(await open(first)));
   const later = await testServer.addTenant();
@@ -183,14 +183,14 @@ async function compare(write: (ask: Ask) => Posting): Promise<void> {
   expect((await send(ask(8, "list_links"))).status).toBe(200);
 }
 
-type Sent = Awaited<ReturnType<typeof post>>;
+type PostResult = Awaited<ReturnType<typeof post>>;
 
-function send(given: Posting): Promise<Sent> {
+function send(given: HttpPost): Promise<PostResult> {
   return post(testServer.serving.places.mcp, given);
 }
 
 /** Removes the parts of an answer that differ between keys, requests and formats. */
-function clean({ status, headers, text }: Sent, { subdomain }: Tenant) {
+function clean({ status, headers, text }: PostResult, { subdomain }: Tenant) {
   const { date: _, "content-length": __, "transfer-encoding": ___, ...own } = headers;
   const { "mcp-session-id": session, "x-request-id": id, ...common } = own;
   const { "content-type": type, "x-accel-buffering": ____, ...rest } = common;

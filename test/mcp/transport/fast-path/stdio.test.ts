@@ -43,12 +43,12 @@ const usualCalls = [
   ["a call to delete_link", "delete_link", { id: "nothing" }],
 ] as const;
 
-type Alter = (line: Line) => unknown;
+type LineChange = (line: Line) => unknown;
 
-const alterParams = (alter: (params: Params) => unknown): Alter => {
+const alterParams = (alter: (params: Params) => unknown): LineChange => {
   return (line) => ({ ...line, params: alter(line.params) });
 };
-const alterMeta = (more: object): Alter => {
+const alterMeta = (more: object): LineChange => {
   return alterParams((params) => ({
     ...params,
     ["_meta"]: { ...Object(params["_meta"]), ...more },
@@ -58,7 +58,7 @@ const alterMeta = (more: object): Alter => {
 const claimInfo = (info: unknown) => alterMeta({ "io.modelcontextprotocol/clientInfo": info });
 
 /** http.test.ts tests more unusual requests. */
-const unusualLines: readonly (readonly [what: string, alter: Alter])[] = [
+const unusualLines: readonly (readonly [what: string, alter: LineChange])[] = [
   ["an additional member", (line) => ({ ...line, also: 1 })],
   ["an additional parameter", alterParams((params) => ({ ...params, also: 1 }))],
   ["deeply nested client information", (line) => nestDeeply(claimInfo("nested")(line))],
