@@ -6,7 +6,7 @@ import type { Client } from "../../src/client/client.ts";
 import type { Clock } from "../../src/contract/clock.ts";
 import type { Job } from "../../src/state/jobs.ts";
 import type { State } from "../../src/state/state.ts";
-import { createTraveller } from "../client/traveller.ts";
+import { createTimedClient } from "../client/clients.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { createVirtualTime, type VirtualTime } from "./simulator/virtual-time.ts";
 import { waitForEnd } from "./wait-for-end.ts";
@@ -58,7 +58,7 @@ export async function openBulk(wanted: TimelessBulkOptions = {}): Promise<Timele
     owner: {
       key_print: "key",
       origin: "here",
-      call: intercept(createTraveller({ world }).client.call),
+      call: intercept(createTimedClient({ world }).client.call),
     },
     state,
     time,

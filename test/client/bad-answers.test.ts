@@ -5,7 +5,7 @@ import { contract } from "../../src/contract/index.ts";
 import { openHostile, type Misdeed } from "../support/hostile.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, origin } from "../support/world.ts";
-import { createClientWithFaults, createTraveller, type ClientWithFaults } from "./traveller.ts";
+import { createClientWithFaults, createTimedClient, type ClientWithFaults } from "./clients.ts";
 
 /** How a broken remote server affects calls that only read. */
 
@@ -110,7 +110,7 @@ describe("calls to an unreachable server", () => {
     const gone = await openHostile(world);
     await gone[Symbol.asyncDispose]();
     const remote = openRemoteSender();
-    const { client, waits } = createTraveller({ world, send: remote.send, origin: gone.origin });
+    const { client, waits } = createTimedClient({ world, send: remote.send, origin: gone.origin });
     const failure = await fail(client.call(links.create, { path: "spring" }));
     expect(failure).toMatchObject({
       code: "unreachable",
@@ -123,7 +123,7 @@ describe("calls to an unreachable server", () => {
 
   test('fail with "unreachable" and no effect if TLS fails', async () => {
     const remote = openRemoteSender();
-    const { client, waits } = createTraveller({
+    const { client, waits } = createTimedClient({
       world: at.world,
       send: remote.send,
       origin: at.hostile.origin.replace("http:", "https:"),
@@ -141,7 +141,7 @@ describe("calls to an unreachable server", () => {
     const closed = await openHostile(at.world);
     await closed[Symbol.asyncDispose]();
     const ways = [closed.origin, closed.origin, at.hostile.origin];
-    const { client } = createTraveller({
+    const { client } = createTimedClient({
       world: at.world,
       send: (request, leaving) => {
         const url = request.url.replace(origin, ways.shift() ?? "");

@@ -12,7 +12,7 @@ import { contract } from "../../src/contract/index.ts";
 import { sendByFetch } from "../support/stage.ts";
 import type { Misdeed } from "../support/hostile.ts";
 import { openForEach } from "../support/open-for.ts";
-import { createClientWithFaults, createTraveller, type ClientWithFaults } from "./traveller.ts";
+import { createClientWithFaults, createTimedClient, type ClientWithFaults } from "./clients.ts";
 
 /** Cancelling a call ends it at once, and the error contains the possible effect. */
 
@@ -134,7 +134,7 @@ test("a create call reports an unknown effect if it is cancelled during the look
 });
 
 test("a response is returned even if the caller cancels just after it arrives", async () => {
-  const { client } = createTraveller({
+  const { client } = createTimedClient({
     world: at.world,
     send: async (request, leaving) => {
       const reply = await sendByFetch(at.world.fetch)(request, leaving);
@@ -149,7 +149,7 @@ test("a response is returned even if the caller cancels just after it arrives", 
 });
 
 test("cancelling ends a call even if the transport ignores the abort signal", async () => {
-  const { client, countTimers } = createTraveller({
+  const { client, countTimers } = createTimedClient({
     world: at.world,
     send: () => new Promise(() => undefined),
   });

@@ -5,8 +5,8 @@ import { contract } from "../../src/contract/index.ts";
 import { type CallAnswer, listUnread } from "../../src/contract/endpoint.ts";
 import type { ReadLink } from "../../src/contract/links.ts";
 import { Problem } from "../../src/contract/problem.ts";
-import { allFaults, lies, type Fault } from "../support/hostile.ts";
-import { createClientWithFaults, type ClientWithFaults } from "./traveller.ts";
+import { allFaults, falseResponses, type Fault } from "../support/hostile.ts";
+import { createClientWithFaults, type ClientWithFaults } from "./clients.ts";
 
 /** Compares the effect that the client reports after random faults with the stored records. */
 
@@ -29,7 +29,7 @@ type Step = {
 };
 
 // These faults send nine megabytes each, which would take most of the time.
-const isTested = (fault: Fault) => !lies.has(fault) && !fault.startsWith("huge");
+const isTested = (fault: Fault) => !falseResponses.has(fault) && !fault.startsWith("huge");
 const fault = fc.oneof(
   { weight: 2, arbitrary: fc.constant<Fault>("honest") },
   { weight: 5, arbitrary: fc.constantFrom(...allFaults.filter(isTested)) },

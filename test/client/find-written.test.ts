@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { contract } from "../../src/contract/index.ts";
 import type { LinkFields } from "../../src/contract/links.ts";
 import { createWorld } from "../support/world.ts";
-import { createClientWithFaults, createTraveller, type ClientWithFaults } from "./traveller.ts";
+import { createClientWithFaults, createTimedClient, type ClientWithFaults } from "./clients.ts";
 import { openForEach } from "../support/open-for.ts";
 
 /** Tests when a lookup proves that a call without a response was done. */
@@ -171,7 +171,7 @@ describe("a link creation without a response", () => {
 test("a lookup compares the paths of links, in case the server ignores filters", async () => {
   await using world = await createWorld();
   await world.call("POST", "/links", { body: { path: "winter" } });
-  const { client } = createTraveller({
+  const { client } = createTimedClient({
     world,
     fetch: async (request) => {
       if (request.method === "POST") throw new Error("lost");

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { contract } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
 import { openForEach } from "../support/open-for.ts";
-import { createClientWithFaults, type ClientWithFaults } from "./traveller.ts";
+import { createClientWithFaults, type ClientWithFaults } from "./clients.ts";
 
 /** Tests writes that fail because the server's database is locked. */
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { contract } from "../../src/contract/index.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
-import { createTraveller } from "./traveller.ts";
+import { createTimedClient } from "./clients.ts";
 
 /** A probe is a call that is sent once, and whose effect is not looked up. */
 
@@ -16,7 +16,7 @@ const input = { id: "f0000000-0000-4000-8000-000000000000" };
 /** A client whose server responds like this, and the requests it has sent. */
 function createTestClient(answer: (request: Request) => Promise<Response>) {
   const asked: Request[] = [];
-  const { client, waits } = createTraveller({
+  const { client, waits } = createTimedClient({
     world,
     fetch: (request) => {
       asked.push(request.clone());

@@ -5,7 +5,7 @@ import { contract } from "../../src/contract/index.ts";
 import { createGate } from "../support/clock.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
-import { createTraveller, type ClientWithClock } from "./traveller.ts";
+import { createTimedClient, type TimedClient } from "./clients.ts";
 
 /** Tests how the client respects rate limits, in virtual time and with the real service. */
 
@@ -13,7 +13,7 @@ const { links, iosApps, androidApps, shortLinks } = contract;
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
 let world: World;
-let traveller: ClientWithClock;
+let caller: TimedClient;
 let statuses: number[];
 let times: number[];
 let onRequest: () => Promise<void>;
@@ -24,25 +24,25 @@ openForEach(createWorld, (opened) => {
   statuses = [];
   times = [];
   onRequest = () => Promise.resolve();
-  traveller = createTraveller({
+  caller = createTimedClient({
     world,
     send: sendEmbedded(async (request) => {
       await onRequest();
       const reply = await world.answer(request);
       statuses.push(reply.status);
-      times.push(traveller.elapsed());
+      times.push(caller.elapsed());
       return reply;
     }),
     sleep: async (milliseconds) => {
       await onSleep(milliseconds);
     },
   });
-  onSleep = traveller.advance;
+  onSleep = caller.advance;
 });
 
 /** Sends the cheapest request that counts toward the limit. It returns 404. */
 async function write(): Promise<void> {
-  await expect(traveller.client.call(links.update, { id: unknownId })).rejects.toMatchObject({
+  await expect(caller.client.call(links.update, { id: unknownId })).rejects.toMatchObject({
     status: 404,
   });
 }
@@ -50,7 +50,7 @@ async function write(): Promise<void> {
 async function writeMany(count: number, pause_ms = 0): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) {
     await write();
-    traveller.advance(pause_ms);
+    caller.advance(pause_ms);
   }
 }
 
@@ -68,21 +68,21 @@ const limitReached = {
 describe("the only client of a key", () => {
   test("sends 600 writes without waiting and the next write a minute after the first", async () => {
     await writeMany(600, 50);
-    expect(traveller.waits).toEqual([]);
+    expect(caller.waits).toEqual([]);
     await write();
     // Half a minute has passed. The client waits one more second in case clocks differ.
-    expect(traveller.waits).toEqual([31_000]);
+    expect(caller.waits).toEqual([31_000]);
     expect(statuses.filter((status) => status !== 404)).toEqual([]);
   });
 
   test("rejects a call that would wait past its deadline and sends no request", async () => {
     await writeMany(600);
-    await expect(traveller.client.call(links.create, { path: "late" })).rejects.toMatchObject({
+    await expect(caller.client.call(links.create, { path: "late" })).rejects.toMatchObject({
       ...limitReached,
       facts: { ...limitReached.facts, retry_after_s: 61 },
     });
     expect(statuses.length).toBe(600);
-    expect(traveller.waits).toEqual([]);
+    expect(caller.waits).toEqual([]);
   });
 
   test("never gets a 429 for 250 concurrent writes and sends them in order", async () => {
@@ -90,7 +90,7 @@ describe("the only client of a key", () => {
     const sleepers: { readonly at: number; readonly wake: (value: unknown) => void }[] = [];
     onSleep = (milliseconds) =>
       new Promise((wake) => {
-        sleepers.push({ at: traveller.elapsed() + milliseconds, wake });
+        sleepers.push({ at: caller.elapsed() + milliseconds, wake });
       });
     let left = 250;
     const writes = Array.from({ length: left }, () => write().finally(() => (left -= 1)));
@@ -101,7 +101,7 @@ describe("the only client of a key", () => {
       sleepers.sort((one, other) => one.at - other.at);
       const next = sleepers.shift();
       if (next === undefined) continue;
-      traveller.advance(Math.max(0, next.at - traveller.elapsed()));
+      caller.advance(Math.max(0, next.at - caller.elapsed()));
       next.wake(null);
     }
     await Promise.all(writes);
@@ -121,20 +121,20 @@ describe("the only client of a key", () => {
     await asked.opened;
     onRequest = () => Promise.resolve();
     await writeMany(599);
-    traveller.advance(14_000);
+    caller.advance(14_000);
     answered.open();
     await slow;
-    traveller.advance(6000);
+    caller.advance(6000);
     await write();
-    expect(traveller.waits).toEqual([41_000]);
+    expect(caller.waits).toEqual([41_000]);
   });
 
   test("counts a slow request toward the limit from the time of its response", async () => {
-    onRequest = async () => traveller.advance(10_000);
+    onRequest = async () => caller.advance(10_000);
     await write();
     onRequest = () => Promise.resolve();
     await writeMany(599);
-    traveller.advance(55_000);
+    caller.advance(55_000);
     await writeMany(600, 1);
     expect(new Set(statuses)).toEqual(new Set([404]));
   });
@@ -144,12 +144,12 @@ describe("the only client of a key", () => {
     const controller = new AbortController();
     onSleep = () => controller.abort();
     await expect(
-      traveller.client.call(links.create, { path: "left" }, controller.signal),
+      caller.client.call(links.create, { path: "left" }, controller.signal),
     ).rejects.toMatchObject({ code: "cancelled", facts: { effect: "none" } });
-    onSleep = traveller.advance;
+    onSleep = caller.advance;
     await write();
     // The next call waits as long as the cancelled call would have waited.
-    expect(traveller.waits).toEqual([31_000, 31_000]);
+    expect(caller.waits).toEqual([31_000, 31_000]);
     expect(statuses).toHaveLength(601);
   });
 });
@@ -157,7 +157,7 @@ describe("the only client of a key", () => {
 test("a call without a response is not retried if that would exceed the rate limit", async () => {
   await writeMany(599);
   onRequest = () => Promise.reject(new Error("lost"));
-  await expect(traveller.client.call(links.upsert, { path: "a" })).rejects.toMatchObject({
+  await expect(caller.client.call(links.upsert, { path: "a" })).rejects.toMatchObject({
     code: "outcome_unknown",
     facts: { effect: "unknown", retry: "later" },
   });
@@ -167,7 +167,7 @@ test("a call without a response is not retried if that would exceed the rate lim
 describe("rate limits in the client", () => {
   test("are separate for links, apps and short links", async () => {
     await writeMany(600);
-    const { client } = traveller;
+    const { client } = caller;
     await client.call(iosApps.create, { bundle_id: "com.example", team_id: "TEAM000001" });
     await client.call(androidApps.create, { package_name: "com.example", fingerprints: ["AA:BB"] });
     await client.call(shortLinks.create, { url: "https://example.com/" });
@@ -176,11 +176,11 @@ describe("rate limits in the client", () => {
       status: 404,
     });
     await expect(client.call(links.create, {})).rejects.toMatchObject(limitReached);
-    expect(traveller.waits).toEqual([]);
+    expect(caller.waits).toEqual([]);
   });
 
   test("are shared by creating, updating and upserting links", async () => {
-    const { client } = traveller;
+    const { client } = caller;
     for (let turn = 0; turn < 200; turn += 1) {
       await client.call(links.upsert, { path: "one" });
       await write();
@@ -192,24 +192,24 @@ describe("rate limits in the client", () => {
 
   test("do not delay calls to endpoints without a limit", async () => {
     for (let turn = 0; turn < 700; turn += 1) {
-      await traveller.client
+      await caller.client
         .call(links.destroy, { id: unknownId })
         .catch((error) => expect(error.status).toBe(404));
     }
-    expect(traveller.waits).toEqual([]);
+    expect(caller.waits).toEqual([]);
   });
 });
 
 describe("a call that gets a 429 because of another client with the same key", () => {
   test("is retried three times with increasing delays and then fails", async () => {
     for (let turn = 0; turn < 600; turn += 1) await writeFromOtherClient();
-    await expect(traveller.client.call(links.create, { path: "x" })).rejects.toMatchObject({
+    await expect(caller.client.call(links.create, { path: "x" })).rejects.toMatchObject({
       ...limitReached,
       facts: { ...limitReached.facts, retry_after_s: 60 },
     });
     expect(statuses).toEqual([429, 429, 429, 429]);
-    const [first = 0, second = 0, third = 0] = traveller.waits;
-    expect(traveller.waits).toHaveLength(3);
+    const [first = 0, second = 0, third = 0] = caller.waits;
+    expect(caller.waits).toHaveLength(3);
     expect(first).toBeGreaterThanOrEqual(1500);
     expect(second).toBeGreaterThan(first * 1.1);
     expect(third).toBeGreaterThan(second * 1.1);
@@ -218,7 +218,7 @@ describe("a call that gets a 429 because of another client with the same key", (
 
 test("clients with different keys do not wait for each other", async () => {
   await writeMany(600);
-  const other = createTraveller({ world, fetch: world.fetch, key: await world.addKey() });
+  const other = createTimedClient({ world, fetch: world.fetch, key: await world.addKey() });
   await other.client.call(links.create, { path: "other" });
   expect(other.waits).toEqual([]);
 });

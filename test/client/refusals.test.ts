@@ -5,7 +5,7 @@ import { Problem } from "../../src/contract/problem.ts";
 import { readAnswer } from "../../src/contract/server-answer.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
-import { createTraveller } from "./traveller.ts";
+import { createTimedClient } from "./clients.ts";
 
 /** Tests the message of an error response, and the fields that it names. */
 
@@ -107,7 +107,7 @@ describe("an error message", () => {
   });
 
   test("repeats a message from the embedded service without quotation marks", async () => {
-    const { client } = createTraveller({ world, isEmbedded: true });
+    const { client } = createTimedClient({ world, isEmbedded: true });
     const call = client.call(links.create, { url: "x" });
     await expect(call).rejects.toMatchObject({ message: "Url must be an http or https address" });
   });
@@ -202,7 +202,7 @@ describe("the text of an error response", () => {
 });
 
 function answer(status: number, body: string) {
-  return createTraveller({ world, fetch: () => Promise.resolve(new Response(body, { status })) });
+  return createTimedClient({ world, fetch: () => Promise.resolve(new Response(body, { status })) });
 }
 
 async function readProblem(status: number, body: string): Promise<Problem> {

@@ -7,7 +7,7 @@ import { Problem } from "../../src/contract/problem.ts";
 import { quoteAnswer, readAnswer } from "../../src/contract/server-answer.ts";
 import { openForAll } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
-import { createTraveller } from "./traveller.ts";
+import { createTimedClient } from "./clients.ts";
 
 /** Tests how the client writes requests. carriers.test.ts calls every endpoint. */
 
@@ -27,7 +27,7 @@ const sent: SentRequest[] = [];
 
 openForAll(createWorld, (opened) => {
   world = opened;
-  ({ client } = createTraveller({ world, fetch: record }));
+  ({ client } = createTimedClient({ world, fetch: record }));
 });
 
 async function record(request: Request): Promise<Response> {
@@ -122,7 +122,7 @@ describe("a rejected client call", () => {
   );
 
   test("throws the API's message if no key is set", async () => {
-    const keyless = createTraveller({ world, fetch: record, key: undefined }).client;
+    const keyless = createTimedClient({ world, fetch: record, key: undefined }).client;
     await expect(keyless.call(links.index, {})).rejects.toMatchObject({
       status: 401,
       message: quoteAnswer("localhost:8787", messages.key_missing),
@@ -134,7 +134,7 @@ describe("a rejected client call", () => {
     "throws an error and sends no request if the key is malformed: %j",
     async (key) => {
       const before = sent.length;
-      const odd = createTraveller({ world, fetch: record, key }).client;
+      const odd = createTimedClient({ world, fetch: record, key }).client;
       const error = await odd.call(links.index, {}).catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({ status: 401, message: messages.key_malformed });
       expect(sent.length).toBe(before);

@@ -3,7 +3,7 @@ import { listUnread } from "../../src/contract/endpoint.ts";
 import { contract } from "../../src/contract/index.ts";
 import type { Fault } from "../support/hostile.ts";
 import { pickShare } from "./pick-share.ts";
-import { createClientWithFaults, type ClientWithFaults } from "./traveller.ts";
+import { createClientWithFaults, type ClientWithFaults } from "./clients.ts";
 import { openForEach } from "../support/open-for.ts";
 
 /** Each row of the retry table with a server that stalls: an unsafe write runs only once. */

@@ -4,7 +4,7 @@ import { contract } from "../../src/contract/index.ts";
 import { quoteAnswer } from "../../src/contract/server-answer.ts";
 import { allFaults } from "../support/hostile.ts";
 import { createWorld } from "../support/world.ts";
-import { createClientWithFaults, createTraveller, type ClientWithFaults } from "./traveller.ts";
+import { createClientWithFaults, createTimedClient, type ClientWithFaults } from "./clients.ts";
 
 /** The key is sent only to its server and never appears in an error. */
 
@@ -29,7 +29,7 @@ test("a truncated message never contains a part of the API key", async () => {
   const { key } = world;
   const longest = { message: 4000, problem: 500 };
   let said = { message: "", problem: "" };
-  const { client } = createTraveller({
+  const { client } = createTimedClient({
     world,
     fetch: () => {
       const problems = [{ field: "path", message: said.problem }];

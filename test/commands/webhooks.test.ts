@@ -97,7 +97,7 @@ test("a webhook event for a pending approval omits the approval page's URL", asy
   await serving.make("/links", { path: "asked" });
   const asked = await callTool(serving, "delete_link", { id: "asked" });
   const { url: page } = asked.error.approval;
-  await waitUntil(() => receiver.told().includes("approval.waiting"));
+  await waitUntil(() => receiver.listTypes().includes("approval.waiting"));
   // A repeated call is the same approval.
   await callTool(serving, "delete_link", { id: "asked" });
   const told = receiver.received.find(({ body }) => body.type === "approval.waiting");
@@ -114,7 +114,7 @@ test("a webhook event for a pending approval omits the approval page's URL", asy
   const file = join(folder.path, "spring.csv");
   await writeFile(file, "path,url\nspring,https://example.com\n");
   expect((await run(["import", file, "--yes", "--data", folder.path])).code).toBe(0);
-  await waitUntil(() => receiver.told().includes("job.finished"));
+  await waitUntil(() => receiver.listTypes().includes("job.finished"));
   const finished = receiver.received.filter(({ body }) => body.type === "job.finished");
   expect(finished.map(({ body }) => body.data.job)).toEqual([
     {
@@ -125,7 +125,7 @@ test("a webhook event for a pending approval omits the approval page's URL", asy
       counts: { done: 1, rejected: 0, unknown: 0, left: 0 },
     },
   ]);
-  expect(receiver.told().filter((type) => type === "approval.waiting")).toHaveLength(1);
+  expect(receiver.listTypes().filter((type) => type === "approval.waiting")).toHaveLength(1);
   await run(webhooks("revoke", id));
 });
 

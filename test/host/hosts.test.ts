@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { updateProject, type ProjectChanges } from "../../src/store/projects.ts";
 import { StoreBusy } from "../../src/store/store.ts";
 import {
-  elsewhere,
+  foreignHostText,
   openLinkHost,
   type LinkHost,
   type VisitReply,
@@ -40,7 +40,7 @@ describe("a host name", () => {
   });
 
   test("is used as a project's custom domain only while it is verified", async () => {
-    expect(await visitOwn()).toMatchObject({ status: 421, text: elsewhere });
+    expect(await visitOwn()).toMatchObject({ status: 421, text: foreignHostText });
     await change({ custom_domain_verified: true });
     expect((await visitOwn()).headers.location).toBe(`${url}other`);
     await change({ custom_domain_verified: false });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { androidOpened, iosOpened } from "../sdk/recorded.ts";
 import { agents } from "../attribution/agents.ts";
-import { home, openInstallWorld, startFirst, type InstallWorld } from "../support/link-host.ts";
+import { homeIp, openInstallWorld, startFirst, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
 /** A link's `name` is only for its managers: no visitor and no app receives it. */
@@ -57,7 +57,7 @@ async function readSdk(): Promise<readonly (readonly [string, string])[]> {
   };
   await world.visitPage();
   const asked = Object.entries(requests).map(async ([name, request]) => {
-    const { status, text } = await world.install(home, request);
+    const { status, text } = await world.install(homeIp, request);
     expect([name, status, text]).toEqual([name, 200, expect.stringContaining('"matched":true')]);
     return [name, text] as const;
   });

@@ -4,7 +4,7 @@ import { updateProject } from "../../src/store/projects.ts";
 import { agents } from "../attribution/agents.ts";
 import { readAnswer } from "../sdk/readers.ts";
 import { iosOpened } from "../sdk/recorded.ts";
-import { home, openInstallWorld, startFirst, type InstallWorld } from "../support/link-host.ts";
+import { homeIp, openInstallWorld, startFirst, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
 /** Tests matching installs to visits from other IP addresses and from shared addresses. */
@@ -23,11 +23,11 @@ describe("an install on the visitor's phone", () => {
   const someIpv6 = "2a00:1450:4001:82a::200e";
 
   test.each([
-    ["the visit came over IPv4 and the install over IPv6", home, someIpv6],
-    ["the visit came over IPv6 and the install over IPv4", someIpv6, home],
+    ["the visit came over IPv4 and the install over IPv6", homeIp, someIpv6],
+    ["the visit came over IPv6 and the install over IPv4", someIpv6, homeIp],
     ["the install's IPv6 network is adjacent to the visit's", someIpv6, "2a00:1450:4001:82b::200e"],
-    ["the install comes from a shared IP address", home, "172.226.3.4"],
-    ["the visit came from a shared IP address", "172.226.3.4", home],
+    ["the install comes from a shared IP address", homeIp, "172.226.3.4"],
+    ["the visit came from a shared IP address", "172.226.3.4", homeIp],
     ["both IP addresses are in the same shared range", "172.226.3.4", "172.226.3.5"],
     ["both IP addresses are in the same shared IPv6 range", "2a02:26f7:1::1", "2a02:26f7:1:1::1"],
   ])("is not matched when %s", async (_, visitor, other) => {
@@ -119,7 +119,7 @@ test("an install is not matched to a link whose deferred linking has been turned
   await set(false);
   expect(await match()).toMatchObject({ matched: false });
   // Opening a pasted address counts as an open, not an install.
-  expect((await install(home, iosOpened(copied))).status).toBe(200);
+  expect((await install(homeIp, iosOpened(copied))).status).toBe(200);
   expect(await counted()).toBe(0);
   await set(true);
   const isMatched = async () => readAnswer("ios", await install()).matched;

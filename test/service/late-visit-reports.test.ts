@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { home, openInstallWorld, told, type InstallWorld } from "../support/link-host.ts";
+import { homeIp, openInstallWorld, details, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 import { waitUntil } from "../support/clock.ts";
 
@@ -18,7 +18,7 @@ async function openPage(): Promise<string> {
 }
 
 const report = (visit: string) =>
-  host.open("/spring", { method: "POST", body: { visit, ...told }, from: home });
+  host.open("/spring", { method: "POST", body: { visit, ...details }, from: homeIp });
 
 /** Deletes the visit, as if an outage had lost it. */
 const forget = () => host.world.store.write((db) => db.deleteFrom("deferred_visits").execute());

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { updateProject } from "../../src/store/projects.ts";
 import { iosFirstLaunch, iosOpened } from "../sdk/recorded.ts";
 import { readAnswer } from "../sdk/readers.ts";
-import { home, openInstallWorld, type InstallWorld } from "../support/link-host.ts";
+import { homeIp, openInstallWorld, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
 /** Tests an app that repeats its install request because it did not receive the response. */
@@ -29,7 +29,7 @@ test("an install request repeated while the first is running gets the same match
     },
   };
   const by = host.startAnother({ ...store, db: store.db.withPlugin(plugin) });
-  const second = readAnswer("ios", await host.install(home, iosFirstLaunch, by));
+  const second = readAnswer("ios", await host.install(homeIp, iosFirstLaunch, by));
   expect(second).toMatchObject({ matched: true });
   expect(first && readAnswer("ios", await first)).toEqual(second);
 });
@@ -50,7 +50,7 @@ test("a repeated install request gets the same match even after a new similar vi
   // With the copied address of its visit, the app is counted as an install of that link.
   const { page } = await host.visitPage("/summer");
   const [, copied = ""] = /writeText\("([^"]*)"\)/.exec(page.text) ?? [];
-  const pasted = readAnswer("ios", await host.install(home, iosOpened(copied)));
+  const pasted = readAnswer("ios", await host.install(homeIp, iosOpened(copied)));
   expect(pasted).toMatchObject({ matched: true, link: { id: summer.id } });
   const { body } = await call("GET", "/link_stats?by=day");
   expect(body.stats.total.installs).toBe(3);

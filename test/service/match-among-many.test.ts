@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { takeVisit } from "../../src/store/installs.ts";
 import { agents } from "../attribution/agents.ts";
-import { openInstallWorld, told, type InstallWorld } from "../support/link-host.ts";
+import { openInstallWorld, details, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
 /** Tests several phones that share an IP address. */
@@ -19,7 +19,7 @@ test("visits to other links from the same IP address lower the match confidence"
   const fields = { ios_app: { id: ios_app_id }, ios_deferred_deep_linking_enabled: true };
   await host.add("link", { path: "summer", ...fields });
   await visit();
-  await visit("/summer", {}, { ...told, screen_width: 430 });
+  await visit("/summer", {}, { ...details, screen_width: 430 });
   expect(await match()).toMatchObject({ matched: true, confidence: "low" });
 });
 

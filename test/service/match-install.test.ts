@@ -9,9 +9,9 @@ import { readAnswer, readRefusal } from "../sdk/readers.ts";
 import { createGate, waitUntil } from "../support/clock.ts";
 import {
   openLinkHost,
-  home,
+  homeIp,
   openInstallWorld,
-  told,
+  details,
   type PhoneVisit,
   type InstallWorld,
 } from "../support/link-host.ts";
@@ -31,7 +31,7 @@ const install: InstallWorld["install"] = (...given) => host.install(...given);
 const match: InstallWorld["match"] = (...given) => host.match(...given);
 const rows = () => host.listRows();
 const refuse = async (body: string) =>
-  readRefusal(await install(home, { ...iosFirstLaunch, body }));
+  readRefusal(await install(homeIp, { ...iosFirstLaunch, body }));
 
 describe("an app installed after a visit", () => {
   test("receives the link with the visit's parameters, but only once", async () => {
@@ -78,7 +78,7 @@ describe("an app installed after a visit", () => {
   });
 
   test("is matched with low confidence if one property of the phone differs", async () => {
-    await visit("/spring", {}, { ...told, calendar: "buddhist" });
+    await visit("/spring", {}, { ...details, calendar: "buddhist" });
     expect(await match()).toMatchObject({ matched: true, confidence: "low" });
   });
 
@@ -86,7 +86,7 @@ describe("an app installed after a visit", () => {
     await visit();
     const answers = await Promise.all([
       install(),
-      install(home, iosFirstLaunch, host.startAnother()),
+      install(homeIp, iosFirstLaunch, host.startAnother()),
     ]);
     const [first, second] = answers.map((answer) => readAnswer("ios", answer));
     expect(first).toMatchObject({ matched: true });
@@ -97,7 +97,7 @@ describe("an app installed after a visit", () => {
   test("is not matched a second time if its requests omit the phone's name", async () => {
     await visit();
     for (const matched of [true, false]) {
-      const answer = readAnswer("ios", await install(home, iosFirstLaunchBare));
+      const answer = readAnswer("ios", await install(homeIp, iosFirstLaunchBare));
       expect(answer).toMatchObject({ matched });
     }
   });
@@ -136,7 +136,7 @@ describe("an app installed after a visit", () => {
     const [, id = ""] = /visit:"([^"]+)"/.exec(page.text) ?? [];
     host.world.advance(10 * 60_000);
     const pasted = iosOpened(`${host.origin}/spring?ref=anna&wp=paste-${id}`);
-    expect(readAnswer("ios", await install(home, pasted))).toMatchObject({
+    expect(readAnswer("ios", await install(homeIp, pasted))).toMatchObject({
       matched: true,
       link: { url: "https://example.com/spring?ref=anna" },
     });
@@ -150,7 +150,7 @@ describe("an app installed after a visit", () => {
     const { id } = await visit();
     await setPlan("free");
     const pasted = iosOpened(`${host.origin}/spring?wp=paste-${id}`);
-    expect(readAnswer("ios", await install(home, pasted)).matched).toBe(true);
+    expect(readAnswer("ios", await install(homeIp, pasted)).matched).toBe(true);
     await setPlan("pro");
     expect(await match()).toMatchObject({ matched: true });
   });
@@ -191,7 +191,7 @@ describe("an app installed after a visit", () => {
   });
 
   test("is not matched to a visit from a different phone or IP address", async () => {
-    await visit("/spring", {}, { ...told, screen_width: 430 });
+    await visit("/spring", {}, { ...details, screen_width: 430 });
     await visit("/spring", { from: "93.184.216.99" });
     expect(await match()).toMatchObject({ matched: false });
   });
@@ -288,17 +288,17 @@ describe("reports of visits and installs", () => {
 
   test("do not renew a visit that has already been matched or has expired", async () => {
     const { id } = await visit();
-    const again = () => open("/spring", { method: "POST", body: { visit: id, ...told } });
+    const again = () => open("/spring", { method: "POST", body: { visit: id, ...details } });
     expect(await match()).toMatchObject({ matched: true });
     expect((await again()).status).toBe(204);
     expect(await match()).toMatchObject({ matched: false });
     host.world.advance(9 * 60_000);
     const { id: second } = await visit();
-    await open("/spring", { method: "POST", body: { visit: second, ...told } });
+    await open("/spring", { method: "POST", body: { visit: second, ...details } });
     host.world.advance(10 * 60_000);
     await dropEndedVisits(host.world.store, host.world.now());
     for (const visited of [id, second]) {
-      const body = { visit: visited, ...told };
+      const body = { visit: visited, ...details };
       expect((await open("/spring", { method: "POST", body })).status).toBe(405);
     }
     expect(await rows()).toEqual([]);
@@ -324,7 +324,7 @@ describe("reports of visits and installs", () => {
       '{"fingerprint":{"timezone":"constructor"}}',
       '{"fingerprint":{"timezone":"__proto__"}}',
     ]) {
-      expect(readAnswer("ios", await install(home, { ...iosFirstLaunch, body }))).toMatchObject({
+      expect(readAnswer("ios", await install(homeIp, { ...iosFirstLaunch, body }))).toMatchObject({
         matched: false,
       });
     }
@@ -376,7 +376,7 @@ test("an install request that timed out with 503 does not use up a visit", async
     asked.open();
     return over.opened.then(() => store.write(work, options));
   };
-  const late = install(home, iosFirstLaunch, host.startAnother({ ...store, write: held }));
+  const late = install(homeIp, iosFirstLaunch, host.startAnother({ ...store, write: held }));
   await asked.opened;
   advance(10_000);
   expect((await late).status).toBe(503);
@@ -388,7 +388,7 @@ test("a stored visit contains the phone's properties and IP address only as hash
   await visit("/spring?ref=anna");
   const [row] = await rows();
   const text = JSON.stringify(row);
-  for (const word of [home, "393x852", "Berlin", "iphone", "gregory", "de-de"]) {
+  for (const word of [homeIp, "393x852", "Berlin", "iphone", "gregory", "de-de"]) {
     expect(text.toLowerCase()).not.toContain(word.toLowerCase());
   }
   expect(row).toMatchObject({ link_id: host.link.id, query: "ref=anna", is_shared: 0 });
@@ -396,7 +396,7 @@ test("a stored visit contains the phone's properties and IP address only as hash
 
 test("an app that sends only a few of its phone's properties is still matched", async () => {
   await visit();
-  expect(readAnswer("ios", await install(home, iosFirstLaunchBare)).matched).toBe(true);
+  expect(readAnswer("ios", await install(homeIp, iosFirstLaunchBare)).matched).toBe(true);
 });
 
 test("a visit is stored without an IP address if a proxy hides the address", async () => {
@@ -405,7 +405,7 @@ test("a visit is stored without an IP address if a proxy hides the address", asy
   const app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "1" };
   const fields = { path: "a", ios_app: app, ios_deferred_deep_linking_enabled: true };
   await open_host.add("link", fields);
-  await go("/a", { agent: agents.safari26, headers: { "x-forwarded-for": home } });
+  await go("/a", { agent: agents.safari26, headers: { "x-forwarded-for": homeIp } });
   const { db } = world.store;
   const find = () => db.selectFrom("deferred_visits").select("address").execute();
   await waitUntil(async () => (await find()).length === 1);

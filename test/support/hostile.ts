@@ -152,7 +152,7 @@ export const allFaults: readonly Fault[] = [
 ];
 
 /** Faults where the response is valid but untrue, so that no client can detect it. */
-export const lies: ReadonlySet<Fault> = new Set([
+export const falseResponses: ReadonlySet<Fault> = new Set([
   "limited after",
   "locked after",
   "echo_401 after",

@@ -53,7 +53,7 @@ export type VisitReply = {
 };
 
 /** The response to host names that belong to none of the projects. */
-export const elsewhere = "not a link host";
+export const foreignHostText = "not a link host";
 
 const desktop =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) " +
@@ -88,7 +88,9 @@ export async function openLinkHost({
   });
   server.on("request", (request, response) => {
     const hostname = (request.headers.host ?? "").replace(/:\d+$/, "").toLowerCase();
-    void host.answer(request, response, hostname, () => response.writeHead(421).end(elsewhere));
+    void host.answer(request, response, hostname, () =>
+      response.writeHead(421).end(foreignHostText),
+    );
   });
   const ownHost = `default.localhost:${port}`;
 
@@ -168,10 +170,10 @@ type PageVisit = { readonly page: VisitReply; readonly id: string; readonly stat
 
 type Row = Awaited<ReturnType<typeof listRows>>[number];
 
-export const home = "93.184.216.34";
+export const homeIp = "93.184.216.34";
 
 /** The details of a phone that the page's script sends, and later the app. */
-export const told = {
+export const details = {
   screen_width: 393,
   screen_height: 852,
   device_pixel_ratio: 3,
@@ -196,14 +198,14 @@ export async function openInstallWorld(): Promise<InstallWorld> {
 
   let phones = 0;
 
-  const open: InstallWorld["open"] = (path, { from = home, ...given } = {}) => {
+  const open: InstallWorld["open"] = (path, { from = homeIp, ...given } = {}) => {
     const languages = { "accept-language": "de-DE,de;q=0.9" };
     const headers = { "x-forwarded-for": from, ...languages, ...given.headers };
     return host.visit(path, { agent: agents.safari26, ...given, headers });
   };
 
   const install: InstallWorld["install"] = async (
-    from = home,
+    from = homeIp,
     { path, headers, body } = iosFirstLaunch,
     by = host.world.answer,
   ) => {
@@ -223,7 +225,7 @@ export async function openInstallWorld(): Promise<InstallWorld> {
     ...host,
     link,
     open,
-    visitPage: async (path = "/spring", given = {}, screen = told) => {
+    visitPage: async (path = "/spring", given = {}, screen = details) => {
       const page = await open(path, given);
       const [, id = ""] = /visit:"([\w-]{22})"/.exec(page.text) ?? [];
       const sent = await open(path, { ...given, method: "POST", body: { visit: id, ...screen } });

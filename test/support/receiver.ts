@@ -36,7 +36,7 @@ export async function startReceiver(first: Responder = take) {
     port,
     url: `${url}/hook?for=tests`,
     received,
-    told: () => received.map(({ body }) => body.type),
+    listTypes: () => received.map(({ body }) => body.type),
     doing: (next: Responder) => {
       answer = next;
     },

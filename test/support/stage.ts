@@ -278,7 +278,7 @@ type Group = {
 };
 
 /** Forwards requests to the world, except those that match the pattern. */
-export function unlike(world: World, pattern: RegExp, answer: Deployment): Deployment {
+export function override(world: World, pattern: RegExp, answer: Deployment): Deployment {
   return (request) => {
     const { pathname } = new URL(request.url);
     const isMeant = pattern.test(`${request.method} ${pathname}`);

@@ -61,7 +61,7 @@ test("creating a link through any endpoint causes exactly one link.created event
   await world.call("POST", "/short_links", { body: { url: "https://example.com/long" } });
   expect((await world.call("POST", "/links", { body: { path: "upserted" } })).status).toBe(422);
   await deliverIn(world).deliverDue();
-  expect(receiver.told()).toEqual(["link.created", "link.created"]);
+  expect(receiver.listTypes()).toEqual(["link.created", "link.created"]);
 });
 
 test("an event is sent with the same ID to every webhook that is subscribed to it", async () => {
@@ -73,7 +73,7 @@ test("an event is sent with the same ID to every webhook that is subscribed to i
   await world.call("DELETE", `/links/${id}`);
   expect(await countRows()).toHaveLength(2);
   await deliverIn(world).deliverDue();
-  expect(receiver.told()).toEqual(["link.deleted", "link.deleted"]);
+  expect(receiver.listTypes()).toEqual(["link.deleted", "link.deleted"]);
   const [one, other] = receiver.received.map(({ headers }) => headers);
   expect(one?.["webhook-id"]).toBe(other?.["webhook-id"]);
   expect(one?.["webhook-signature"]).not.toBe(other?.["webhook-signature"]);
@@ -139,7 +139,7 @@ test("a deleted project's webhooks receive no more events and are removed", asyn
   await create({ path: "spring" });
   await store.write((db) => deleteProject(db, project.id));
   await deliverIn(world).deliverDue();
-  expect(receiver.told()).toEqual([]);
+  expect(receiver.listTypes()).toEqual([]);
   await store.finishTasks();
   expect([await listWebhooks(store.db), await countRows()]).toEqual([[], []]);
 });

@@ -7,7 +7,7 @@ import { lease_ms } from "../../../src/state/job-runs.ts";
 import type { Job, Jobs } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
 import type { State } from "../../../src/state/state.ts";
-import { createTraveller } from "../../client/traveller.ts";
+import { createTimedClient } from "../../client/clients.ts";
 import { createGate } from "../../support/clock.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { createWorld, type World } from "../../support/world.ts";
@@ -48,7 +48,7 @@ async function startProcess(door: StepRunner): Promise<Process> {
   const guarded = { ...state, jobs: guardJobs(state.jobs, door) };
   const openState = () => Promise.resolve(guarded);
   const bulk = createBulk({ openState, clock, random, sleep: time.sleep, spacing_ms: 0, report });
-  const { call } = createTraveller({ world }).client;
+  const { call } = createTimedClient({ world }).client;
   const callThroughDoor = (endpoint: { method: string }, input: { path?: string; id?: string }) => {
     const ask = () => call(endpoint as never, input as never);
     return endpoint.method === "GET" ? ask() : door(`write ${input.path ?? input.id}`, ask);

@@ -9,7 +9,7 @@ import { contract } from "../../../src/contract/index.ts";
 import { messages } from "../../../src/contract/messages.ts";
 import { lease_ms } from "../../../src/state/job-runs.ts";
 import type { State } from "../../../src/state/state.ts";
-import { createTraveller } from "../../client/traveller.ts";
+import { createTimedClient } from "../../client/clients.ts";
 import {
   createGate,
   type Gate,
@@ -42,7 +42,7 @@ openForEach(createWorld, async (opened, keep) => {
   const reporting = { report: String, spacing_ms: 0 };
   const openState = () => Promise.resolve(state);
   bulk = keep(createBulk({ openState, clock, random, sleep: clock.sleep, ...reporting }));
-  const { client } = createTraveller({ world });
+  const { client } = createTimedClient({ world });
   const call: Owner["call"] = async (endpoint, input, signal, options) => {
     if (endpoint.tool === links.update.tool) writes += 1;
     if (endpoint.tool === links.show.tool) {
@@ -155,7 +155,7 @@ test("a machine whose clock is a few seconds behind does not take over a running
 
 test("a job releases its lease immediately if the server rejects its key", async () => {
   const plan = await planUpdate();
-  const { client } = createTraveller({ world, key: "unknown" });
+  const { client } = createTimedClient({ world, key: "unknown" });
   await expect(bulk.apply(plan, { ...owner, call: client.call })).rejects.toThrow(
     messages.key_invalid,
   );

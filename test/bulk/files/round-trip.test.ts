@@ -12,7 +12,7 @@ import type { ReadLink, LinkFields } from "../../../src/contract/links.ts";
 import { findPathFault } from "../../../src/contract/rules/link-path.ts";
 import { checkLink } from "../../../src/contract/rules/link-rules.ts";
 import { showHidden } from "../../../src/text/show-hidden.ts";
-import { createTraveller } from "../../client/traveller.ts";
+import { createTimedClient } from "../../client/clients.ts";
 import { sha256 } from "../../contract/sample-link.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
@@ -78,7 +78,7 @@ async function openProject(fields: readonly LinkFields[]) {
   const key = await world.addKey({ project: await world.addProject() });
   const replies = [];
   for (const body of fields) replies.push(await world.call("POST", "/links", { key, body }));
-  const { call } = createTraveller({ world, key }).client;
+  const { call } = createTimedClient({ world, key }).client;
   const owner = { key_print: key, origin: "here", call };
   const { rows: links } = await collectList(
     selectParts({ call, signal: new AbortController().signal }, []),

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { PlanInput } from "../../../src/bulk/plan/make-plan.ts";
 import type { LinkFields } from "../../../src/contract/links.ts";
 import type { PlanOperation } from "../../../src/state/plans.ts";
-import { createTraveller } from "../../client/traveller.ts";
+import { createTimedClient } from "../../client/clients.ts";
 import { sha256 } from "../../contract/sample-link.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
@@ -253,7 +253,7 @@ describe("an app in a row", () => {
     await planner.make({ path: "a", ios_app: ios });
     const { world, bulk } = planner;
     const scopes = ["links.index", "links.create", "links.update"] as const;
-    const { client } = createTraveller({ world, key: await world.addKey({ scopes }) });
+    const { client } = createTimedClient({ world, key: await world.addKey({ scopes }) });
     const rows = [
       { path: "a", ios_app: { bundle_id: ios.bundle_id } },
       { path: "b", url },
@@ -366,7 +366,7 @@ async function applyFree(rows: readonly object[], max_links: number) {
   const key = await world.addKey({
     project: await world.addProject({ plan: "free", max_links }),
   });
-  const owner = { ...planner.owner, call: createTraveller({ world, key }).client.call };
+  const owner = { ...planner.owner, call: createTimedClient({ world, key }).client.call };
   const made = await bulk.plan(wantRows("upsert", rows), owner);
   const job = await planner.run(made, owner);
   const receipts = await bulk.listReceipts(job, { limit: 100 });

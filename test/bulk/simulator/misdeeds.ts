@@ -1,6 +1,6 @@
 import { NotSent } from "../../../src/client/send-once.ts";
 import { messages } from "../../../src/contract/messages.ts";
-import { allFaults, lies, type Fault, type Misdeed } from "../../support/hostile.ts";
+import { allFaults, falseResponses, type Fault, type Misdeed } from "../../support/hostile.ts";
 
 /** What a client sees of a hostile server's faults, without real sockets. */
 export type ClientView =
@@ -30,7 +30,7 @@ const dark = ["late", "stall", "stall after", "slow", "unsent"] as const;
 
 /** In virtual time a huge response costs nothing, as no bytes are written. */
 export const playedFaults: readonly (Fault | NetworkFault)[] = [
-  ...allFaults.filter((fault) => fault !== "honest" && !lies.has(fault)),
+  ...allFaults.filter((fault) => fault !== "honest" && !falseResponses.has(fault)),
   ...Array.from({ length: 3 }, () => dark).flat(),
 ];
 

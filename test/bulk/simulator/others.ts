@@ -23,7 +23,7 @@ export async function plantLinks(stage: Model): Promise<void> {
   }
 }
 
-export async function meddle(stage: Model, { rows }: SimPlan): Promise<void> {
+export async function editAsOtherUser(stage: Model, { rows }: SimPlan): Promise<void> {
   const { chance, truth, askAsOther, figures } = stage;
   const planned = rows.filter(({ action }) => action !== "unchanged" && action !== "conflict");
   const row = chance.shuffle(planned)[0];

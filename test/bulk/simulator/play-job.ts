@@ -2,7 +2,7 @@ import { CallFailure } from "../../../src/client/outcome.ts";
 import { Problem } from "../../../src/contract/problem.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import { wasKilled, type Instance } from "./instance.ts";
-import { meddle, scheduleJump } from "./others.ts";
+import { editAsOtherUser, scheduleJump } from "./others.ts";
 import type { SimPlan } from "./planned.ts";
 import type { Model } from "./stage.ts";
 
@@ -176,7 +176,9 @@ function scheduleOthers(stage: Model, planned: SimPlan): void {
   const { chance, time, complain } = stage;
   for (let acts = chance.between(0, 2); acts > 0; acts -= 1) {
     const act = () => {
-      meddle(stage, planned).catch((error: unknown) => complain(`another user: ${String(error)}`));
+      editAsOtherUser(stage, planned).catch((error: unknown) =>
+        complain(`another user: ${String(error)}`),
+      );
     };
     time.setTimer(act, drawMoment(stage, planned));
   }

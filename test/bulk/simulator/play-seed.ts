@@ -7,7 +7,7 @@ import { checkJob, type JobRun } from "./check-job.ts";
 import { checkRestored, checkUndoPlan, type UndoCheck } from "./check-undo.ts";
 import type { Figures } from "./figures.ts";
 import type { Service } from "./shared-service.ts";
-import { meddle, plantLinks, spendBudget } from "./others.ts";
+import { editAsOtherUser, plantLinks, spendBudget } from "./others.ts";
 import { readPlanned, type SimPlan } from "./planned.ts";
 import { playJob } from "./play-job.ts";
 import { openStage, type Model } from "./stage.ts";
@@ -75,7 +75,7 @@ async function undo(
   const { planned, since: firstSince, isBusy } = undone;
   figures.add("undoings");
   const since = truth.writes.length;
-  await meddleSome(stage, planned, 0.3);
+  await editAsOtherUsers(stage, planned, 0.3);
   const undoing = await plan(stage, "undo", { undo: job, operation: "upsert" });
   checkUndoPlan(stage, undone, undoing);
   const played = await apply(stage, undoing, { since, firstSince, isBusy });
@@ -127,7 +127,7 @@ async function apply(
   const { time, service, chance, figures } = stage;
   stage.note(`${planned.plan.id}: ${JSON.stringify(planned.plan.counts)}`);
   stage.begin(planned);
-  if (chance.isLikely(0.5)) await meddleSome(stage, planned, 0.6);
+  if (chance.isLikely(0.5)) await editAsOtherUsers(stage, planned, 0.6);
   const job = await playJob(stage, planned, isBusy);
   // Sent requests may still arrive for a while.
   stage.killAll();
@@ -141,8 +141,8 @@ async function apply(
   return { job, receipts };
 }
 
-async function meddleSome(stage: Model, planned: SimPlan, share: number): Promise<void> {
-  while (stage.chance.isLikely(share)) await stage.time.drive(meddle(stage, planned));
+async function editAsOtherUsers(stage: Model, planned: SimPlan, share: number): Promise<void> {
+  while (stage.chance.isLikely(share)) await stage.time.drive(editAsOtherUser(stage, planned));
 }
 
 async function listApps({ time, askAsOther }: Model): Promise<Apps> {

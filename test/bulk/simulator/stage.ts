@@ -1,7 +1,7 @@
 import { apiPrefix } from "../../../src/contract/index.ts";
 import { origin } from "../../support/world.ts";
 import { createChance, type Chance } from "../../support/chance.ts";
-import { createDoor, type SimulatedNetwork } from "./door.ts";
+import { createSimulatedNetwork, type SimulatedNetwork } from "./simulated-network.ts";
 import type { Figures } from "./figures.ts";
 import type { Service } from "./shared-service.ts";
 import { startInstance, type Instance, type Machine } from "./instance.ts";
@@ -48,7 +48,7 @@ export async function openStage(service: Service, seed: number, figures: Figures
   const story = startStory(time);
   const { note, complain } = story;
   const watch = createWatch({ truth, complain });
-  const door = createDoor({
+  const door = createSimulatedNetwork({
     world,
     time,
     truth,
@@ -124,7 +124,7 @@ function createWatch({ truth, complain }: WatchParts) {
   let planned: SimPlan | undefined;
   let isCancelled = false;
 
-  const attribute: Parameters<typeof createDoor>[0]["attribute"] = (request, name) => {
+  const attribute: Parameters<typeof createSimulatedNetwork>[0]["attribute"] = (request, name) => {
     // A request for the missing link is not part of a plan.
     if (readPath(request) === `/links/${missingId}`) return undefined;
     const position = planned?.findRow(request);

@@ -1,7 +1,7 @@
 import { expect, describe, test } from "vitest";
 import {
   explainAccess,
-  unlike,
+  override,
   answering,
   openStage,
   type Deployment,
@@ -45,7 +45,7 @@ describe("a rejected probe", () => {
     const error = "Only managers can change apps.";
     const isApps = /(POST|PATCH|DELETE) .*_apps/;
     await using stage = await openStage({
-      send: unlike(world, isApps, answering(401, { error })),
+      send: override(world, isApps, answering(401, { error })),
       key: await world.addKey({ project: await world.addProject({ plan: "free" }) }),
     });
     const names = await stage.listNames();
@@ -63,7 +63,7 @@ describe("a rejected probe", () => {
 
   test("hides only the probed tool if the probes for similar tools succeed", async () => {
     const error = "Only managers may change apps.";
-    const send = unlike(world, /PATCH .*\/ios_apps/, answering(401, { error }));
+    const send = override(world, /PATCH .*\/ios_apps/, answering(401, { error }));
     await using stage = await openStage({ send, key: world.key });
     const { granted, denied } = await explainAccess(stage);
     expect(denied).toContain("update_ios_app");
@@ -78,7 +78,7 @@ describe("a probe response", () => {
   const show = /GET .*\/links\/\w/;
 
   async function readState(answer: Deployment, pattern = show, tool = "get_link") {
-    await using stage = await openStage({ send: unlike(world, pattern, answer), key: world.key });
+    await using stage = await openStage({ send: override(world, pattern, answer), key: world.key });
     const { tools } = await explainAccess(stage);
     return tools.find((reading: { tool: string }) => reading.tool === tool);
   }
@@ -131,7 +131,7 @@ describe("the tool list", () => {
   ])(
     "still contains the tools for links and apps if the projects endpoint returns %s",
     async (_, answer) => {
-      const send = unlike(world, /\/projects/, answer);
+      const send = override(world, /\/projects/, answer);
       await using stage = await openStage({ send, key: world.key });
       const { granted, kind } = await explainAccess(stage);
       expect(kind).toBe("project");

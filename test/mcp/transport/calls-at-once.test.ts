@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { createGate } from "../../support/clock.ts";
-import { openHeldWay, openWay, readStatuses, readUntil, settle } from "../../support/mcp-way.ts";
+import { openHeldMcp, openMcp, readStatuses, readUntil, settle } from "../../support/open-mcp.ts";
 
 /** Tests which of many simultaneous calls run, wait or are rejected. */
 
 describe("a thousand calls with one key", () => {
   test("are all answered, with at most 100 running at a time", async () => {
-    const { call, openSession, begun, open } = openHeldWay();
+    const { call, openSession, begun, open } = openHeldMcp();
     const sessions = await Promise.all(Array.from({ length: 500 }, () => openSession("one")));
     const calls = [
       ...sessions.map((session) => session.call(1)),
@@ -20,7 +20,7 @@ describe("a thousand calls with one key", () => {
   });
 
   test("do not delay a call with another key", async () => {
-    const { call, begun, open } = openHeldWay();
+    const { call, begun, open } = openHeldMcp();
     const calls = Array.from({ length: 1000 }, () => call("one", "theirs"));
     await settle();
     calls.push(call("another", "other"));
@@ -36,7 +36,7 @@ test("a call waiting for an approval does not count as a running call", async ()
   const params = { message: "?", requestedSchema: { type: "object", properties: {} } } as const;
   const begun: string[] = [];
   const gate = createGate();
-  const way = openWay(async (tool, { mcpReq }) => {
+  const way = openMcp(async (tool, { mcpReq }) => {
     begun.push(tool);
     if (tool === "ask") await mcpReq.send({ method: "elicitation/create", params });
     else await gate.opened;
@@ -66,7 +66,7 @@ test("a call waiting for an approval does not count as a running call", async ()
 
 describe("a queued call", () => {
   test("never runs if its client disconnects", async () => {
-    const { call, begun, open } = openHeldWay();
+    const { call, begun, open } = openHeldMcp();
     const calls = Array.from({ length: 100 }, () => call("one"));
     const leaving = new AbortController();
     const left = call("one", "left", { signal: leaving.signal });
@@ -80,7 +80,7 @@ describe("a queued call", () => {
   });
 
   test("ends without running if its client cancels the call", async () => {
-    const { call, openSession, begun, open } = openHeldWay();
+    const { call, openSession, begun, open } = openHeldMcp();
     const session = await openSession("one");
     const calls = Array.from({ length: 100 }, () => call("one"));
     await settle();
@@ -98,7 +98,7 @@ describe("a queued call", () => {
 
 describe("unanswered calls", () => {
   test("are limited to 1,200 for each API key", async () => {
-    const { call, open } = openHeldWay();
+    const { call, open } = openHeldMcp();
     const calls = Array.from({ length: 1200 }, () => call("one"));
     await settle();
     const refused = await call("one");
@@ -109,7 +109,7 @@ describe("unanswered calls", () => {
   });
 
   test("are limited to 2,500 in total, but each key can always make a few calls", async () => {
-    const { call, begun, open } = openHeldWay();
+    const { call, begun, open } = openHeldMcp();
     const calls: Promise<Response>[] = [];
     for (const key of ["one", "two", "three"]) {
       for (let count = 0; count < 1000; count += 1) calls.push(call(key));
@@ -125,7 +125,7 @@ describe("unanswered calls", () => {
   });
 
   test("are rejected after waiting ten seconds behind the key's 100 running calls", async () => {
-    const { call, open, advance } = openHeldWay();
+    const { call, open, advance } = openHeldMcp();
     const calls = Array.from({ length: 100 }, () => call("one"));
     const late = call("one");
     await settle();
@@ -136,7 +136,7 @@ describe("unanswered calls", () => {
   });
 
   test("do not include requests whose body is incomplete", async () => {
-    const { begin, call } = openWay();
+    const { begin, call } = openMcp();
     const begun = Array.from({ length: 300 }, () => begin("one"));
     await settle();
     expect((await call("one")).status).toBe(200);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { openWay } from "../../support/mcp-way.ts";
+import { openMcp } from "../../support/open-mcp.ts";
 
 /** How many keys, streams and sessions `/mcp` stores, and how they end when the server stops. */
 
 test("if a 1,001st key connects, the least recently used idle key is disconnected", async () => {
-  const { knock, listen, countMade } = openWay();
+  const { knock, listen, countMade } = openMcp();
   const stream = await listen("listener");
   for (let key = 1; key <= 999; key += 1) await knock(`key-${key}`);
   await knock("key-1");
@@ -21,7 +21,7 @@ test("if a 1,001st key connects, the least recently used idle key is disconnecte
 
 describe("a listening client", () => {
   test("is rejected while its key has the maximum number of listening clients", async () => {
-    const { listen } = openWay();
+    const { listen } = openMcp();
     const streams: Response[] = [];
     let last = await listen("one");
     while (last.status === 200) {
@@ -41,7 +41,7 @@ describe("a listening client", () => {
 });
 
 test("a stopping server first disconnects listening clients, then rejects calls", async () => {
-  const { http, listen, call, openSession } = openWay();
+  const { http, listen, call, openSession } = openMcp();
   const [stream, session] = [await listen("one"), await openSession("one")];
   http.endListening();
   expect(await stream.text()).not.toContain("error");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openHeldWay, openWay, readStatuses, readUntil, settle } from "../../support/mcp-way.ts";
+import { openHeldMcp, openMcp, readStatuses, readUntil, settle } from "../../support/open-mcp.ts";
 
 /** Tests which messages of up to 4 MiB are read, wait or are rejected. */
 
@@ -7,7 +7,7 @@ const mebibyte = 1024 * 1024;
 
 describe("long messages", () => {
   test("are read one at a time for each key, but do not delay short messages", async () => {
-    const { begin, call } = openWay();
+    const { begin, call } = openMcp();
     const bytes = 4 * mebibyte;
     const all = ["one", "one", "another"].map((key) => begin(key, { bytes }));
     await settle();
@@ -21,7 +21,7 @@ describe("long messages", () => {
   });
 
   test("are rejected after waiting ten seconds for an earlier long message", async () => {
-    const { begin, call, advance, open } = openHeldWay();
+    const { begin, call, advance, open } = openHeldMcp();
     const bytes = 4 * mebibyte - 1000;
     // The first message is processed until the end of the test.
     const held = call("one", "any", { bytes });
@@ -50,7 +50,7 @@ describe("long messages", () => {
   });
 
   test("can be sent without a Content-Length", async () => {
-    const { call, begun, open } = openHeldWay();
+    const { call, begun, open } = openHeldMcp();
     const calls = Array.from({ length: 20 }, () => call("one", "any", { bytes: 70_000 }));
     await settle();
     expect(begun.length).toBeGreaterThan(10);
@@ -59,13 +59,13 @@ describe("long messages", () => {
   });
 
   test("are rejected if they would open a stream or a session", async () => {
-    const { listen } = openWay();
+    const { listen } = openMcp();
     expect((await listen("one", { bytes: 70_000 })).status).toBe(413);
   });
 
   test("do not delay other messages while the calls in them wait for an approval", async () => {
     const params = { message: "?", requestedSchema: { type: "object", properties: {} } } as const;
-    const way = openWay(async (tool, { mcpReq }) => {
+    const way = openMcp(async (tool, { mcpReq }) => {
       if (tool === "ask") await mcpReq.send({ method: "elicitation/create", params });
     });
     const bytes = 4 * mebibyte - 1000;

@@ -59,7 +59,7 @@ type PlayedFault = Fault | NetworkFault;
 /** A stand-in for responses without a body that could be cut. */
 const noAnswer: Answer = { status: 200, body: { id: "none" } };
 
-export function createDoor(parts: NetworkParts): SimulatedNetwork {
+export function createSimulatedNetwork(parts: NetworkParts): SimulatedNetwork {
   const { time, chance, attribute, note, complain, countFault } = parts;
   const stragglers = createStragglers(parts, complain);
   const readings = new Map<string, LinkBody>();

@@ -38,7 +38,7 @@ function lengthen<T extends { readonly body: string }>(request: T, bytes = 0): T
 }
 
 /** The MCP endpoint without a port. It accepts any token as a key. */
-export function openWay(work: ToolHandler = () => undefined) {
+export function openMcp(work: ToolHandler = () => undefined) {
   const made: string[] = [];
   let now = 0;
   const clock = { now: () => now, monotonic: () => now };
@@ -145,10 +145,10 @@ export function openWay(work: ToolHandler = () => undefined) {
   };
 }
 
-export function openHeldWay() {
+export function openHeldMcp() {
   const gate = createGate();
   const begun: string[] = [];
-  const way = openWay(async (tool) => {
+  const way = openMcp(async (tool) => {
     begun.push(tool);
     await gate.opened;
   });

@@ -9,7 +9,7 @@ import { createWorld, origin, type World } from "../support/world.ts";
 
 /** A client in virtual time. Waits advance the clock, and timers fire only on `ring`. */
 
-export type ClientWithClock = {
+export type TimedClient = {
   readonly client: Client;
   /** The waits between tries, in milliseconds. */
   readonly waits: readonly number[];
@@ -19,7 +19,7 @@ export type ClientWithClock = {
   readonly elapsed: () => number;
 };
 
-type ClientWithClockOptions = {
+type TimedClientOptions = {
   readonly world: World;
   /** Sends the requests if `send` is missing. */
   readonly fetch?: Fetch;
@@ -30,7 +30,7 @@ type ClientWithClockOptions = {
   readonly isEmbedded?: boolean;
 };
 
-export function createTraveller(wanted: ClientWithClockOptions): ClientWithClock {
+export function createTimedClient(wanted: TimedClientOptions): TimedClient {
   const { world, fetch = world.fetch, send = sendByFetch(fetch) } = wanted;
   const waits: number[] = [];
   const timers = new Map<() => void, number>();
@@ -78,7 +78,7 @@ export function createTraveller(wanted: ClientWithClockOptions): ClientWithClock
   };
 }
 
-export type ClientWithFaults = ClientWithClock & {
+export type ClientWithFaults = TimedClient & {
   readonly world: World;
   readonly hostile: Hostile;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -94,10 +94,10 @@ export async function createClientWithFaults(
   options: ClientWithFaultsOptions = {},
 ): Promise<ClientWithFaults> {
   const world = await createWorld();
-  const stall = () => (options.onStall ?? traveller.ring)();
+  const stall = () => (options.onStall ?? caller.ring)();
   const hostile = await openHostile(world, stall);
   const remote = openRemoteSender();
-  const traveller = createTraveller({
+  const caller = createTimedClient({
     world,
     send: async (request, leaving) => {
       const response = await remote.send(request, leaving);
@@ -109,7 +109,7 @@ export async function createClientWithFaults(
     ...(options.sleep !== undefined && { sleep: options.sleep }),
   });
   return {
-    ...traveller,
+    ...caller,
     world,
     hostile,
     [Symbol.asyncDispose]: async () => {
