@@ -4,7 +4,7 @@ import { openBenchFolder, type BenchFolder } from "./data/bench-folder.ts";
 import { makeDataFile } from "./data/data-file.ts";
 import { makePostgresStore } from "./data/postgres-store.ts";
 import { endAllAtExit } from "./leftovers.ts";
-import { gatherRows, isMet, type Finding, type Row } from "./results/finding.ts";
+import { gatherRows, isMet, type Finding, type ResultRow } from "./results/finding.ts";
 import { formatNumber, keepResults } from "./results/results-file.ts";
 import type { Extent, Scenario, Subject } from "./scenarios/scenario.ts";
 import { measureClients } from "./scenarios/clients.ts";
@@ -95,7 +95,7 @@ async function measure(
   scenario: Scenario,
   { isKept, isPostgres, rounds = scenario.rounds }: Flags,
   subject: Subject,
-): Promise<readonly Row[]> {
+): Promise<readonly ResultRow[]> {
   const started = performance.now();
   const loadBefore = readLoad();
   const count = Math.min(rounds, scenario.rounds);
@@ -167,11 +167,11 @@ function readFlags() {
 }
 
 /** The targets of the scenarios that `--postgres` repeats are for SQLite. */
-function withoutTarget({ what, unit, value, range }: Row): Row {
+function withoutTarget({ what, unit, value, range }: ResultRow): ResultRow {
   return { what, unit, value, range };
 }
 
-function describeRow(row: Row): string {
+function describeRow(row: ResultRow): string {
   const { what, unit, value } = row;
   const met = isMet(row);
   const verdict = met === undefined ? "" : met ? "; met" : "; MISSED";

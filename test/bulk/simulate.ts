@@ -1,4 +1,4 @@
-import { createFigures, type Figures } from "./simulator/figures.ts";
+import { createFigures, type SeedCounts } from "./simulator/figures.ts";
 import type { Outcome } from "./simulator/play-seed.ts";
 import { describeOutcome, playSeeds } from "./simulator/play-seeds.ts";
 
@@ -35,13 +35,13 @@ function nameOutcome({ seed, complaints }: Outcome): string {
   return `seed ${seed}: ${complaints.map((complaint) => complaint.split("\n")[0]).join("; ")}`;
 }
 
-function describeProgress(figures: Figures, count: number, started: number): string {
+function describeProgress(figures: SeedCounts, count: number, started: number): string {
   const seconds = Math.round((performance.now() - started) / 1000);
   const hours = Math.round(figures.read("virtual seconds") / 3600);
   return `${figures.read("seeds")} of ${count} seeds, ${hours} virtual hours in ${seconds} s`;
 }
 
-function listFigures(figures: Figures): string {
+function listFigures(figures: SeedCounts): string {
   return figures
     .list("")
     .toSorted(([one], [other]) => (one < other ? -1 : 1))

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { CallFailure } from "../../src/client/outcome.ts";
 import { openRemoteSender } from "../../src/client/remote-sender.ts";
 import { contract } from "../../src/contract/index.ts";
-import { openHostile, type Misdeed } from "../support/hostile.ts";
+import { openHostile, type FaultName } from "../support/hostile.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, origin } from "../support/world.ts";
 import { createClientWithFaults, createTimedClient, type ClientWithFaults } from "./clients.ts";
@@ -14,26 +14,25 @@ const { links, shortLinks } = contract;
 let at: ClientWithFaults;
 openForEach(createClientWithFaults, (opened) => (at = opened));
 
-const temporaryFaults: readonly (readonly [Misdeed, code: string, tries: number, words: RegExp])[] =
-  [
-    ["reset", "unreachable", 4, /was lost \(ECONNRESET\)/],
-    ["close", "unreachable", 4, /was lost \(UND_ERR_SOCKET\)/],
-    ["cut_length", "unreachable", 4, /was lost/],
-    ["cut_chunked", "unreachable", 4, /was lost/],
-    ["noise", "unreachable", 4, /was lost/],
-    // Three tries of 15 seconds fit into 45 seconds.
-    ["stall", "timed_out", 3, /the server did not respond in time/],
-    ["stall_body", "timed_out", 3, /the server did not respond in time/],
-    ["busy", "overloaded", 4, /status 503: "Request took too long/],
-    [
-      "failing",
-      "overloaded",
-      4,
-      /status 500: "Something went wrong on the server \(reference r-1\)/,
-    ],
-    ["html_502", "overloaded", 4, /status 502/],
-    ["odd_status", "overloaded", 4, /status 799/],
-  ];
+const temporaryFaults: readonly (readonly [
+  FaultName,
+  code: string,
+  tries: number,
+  words: RegExp,
+])[] = [
+  ["reset", "unreachable", 4, /was lost \(ECONNRESET\)/],
+  ["close", "unreachable", 4, /was lost \(UND_ERR_SOCKET\)/],
+  ["cut_length", "unreachable", 4, /was lost/],
+  ["cut_chunked", "unreachable", 4, /was lost/],
+  ["noise", "unreachable", 4, /was lost/],
+  // Three tries of 15 seconds fit into 45 seconds.
+  ["stall", "timed_out", 3, /the server did not respond in time/],
+  ["stall_body", "timed_out", 3, /the server did not respond in time/],
+  ["busy", "overloaded", 4, /status 503: "Request took too long/],
+  ["failing", "overloaded", 4, /status 500: "Something went wrong on the server \(reference r-1\)/],
+  ["html_502", "overloaded", 4, /status 502/],
+  ["odd_status", "overloaded", 4, /status 799/],
+];
 
 describe("a read with a temporary failure", () => {
   test.each(temporaryFaults)('is retried after the fault "%s" and succeeds', async (misdeed) => {
@@ -65,7 +64,7 @@ describe("a read with a temporary failure", () => {
 });
 
 describe("a response with a permanent fault", () => {
-  const permanentFaults: readonly (readonly [Exclude<Misdeed, "late">, words: RegExp])[] = [
+  const permanentFaults: readonly (readonly [Exclude<FaultName, "late">, words: RegExp])[] = [
     ["html_200", /no JSON/],
     ["html_201", /no JSON/],
     ["html_404", /status 404 and no JSON/],

@@ -10,7 +10,7 @@ import { sleep } from "../../src/app/process/open-client.ts";
 import { listUnread } from "../../src/contract/endpoint.ts";
 import { contract } from "../../src/contract/index.ts";
 import { sendByFetch } from "../support/stage.ts";
-import type { Misdeed } from "../support/hostile.ts";
+import type { FaultName } from "../support/hostile.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createClientWithFaults, createTimedClient, type ClientWithFaults } from "./clients.ts";
 
@@ -98,7 +98,7 @@ describe("a call cancelled before any response", () => {
 });
 
 describe("a call cancelled during the wait before a retry", () => {
-  test.each<readonly [Misdeed, keyof typeof acts, object]>([
+  test.each<readonly [FaultName, keyof typeof acts, object]>([
     ["busy", "upsert", withUnknownEffect],
     ["busy", "create", withUnknownEffect],
     ["limited", "create", withoutEffect],

@@ -3,7 +3,7 @@ import { listFiles } from "../support/folders.ts";
 
 /** The pages of the documentation: README.md and everything in docs/. */
 
-export type Page = { readonly path: string; readonly text: string };
+export type DocPage = { readonly path: string; readonly text: string };
 
 /** A fenced block of code. `line` is where its code starts. */
 export type Block = {
@@ -13,13 +13,13 @@ export type Block = {
   readonly code: string;
 };
 
-export const pages: readonly Page[] = ["README.md", ...listFiles("docs")]
+export const pages: readonly DocPage[] = ["README.md", ...listFiles("docs")]
   .filter((path) => path.endsWith(".md"))
   .map((path) => ({ path, text: readFileSync(path, "utf8") }));
 
 export const blocks: readonly Block[] = pages.flatMap(listBlocks);
 
-function listBlocks({ path, text }: Page): readonly Block[] {
+function listBlocks({ path, text }: DocPage): readonly Block[] {
   const fences = text.matchAll(/^( *)```(\w*)\n([^]*?)^ *```$/gm);
   return [...fences].map(({ index, 1: indent = "", 2: language = "", 3: code = "" }) => ({
     path,
@@ -30,7 +30,7 @@ function listBlocks({ path, text }: Page): readonly Block[] {
 }
 
 /** The sentences of a page's paragraphs, list items and table cells, without code and headings. */
-export function listSentences({ text }: Page): readonly string[] {
+export function listSentences({ text }: DocPage): readonly string[] {
   const prose = text
     .replace(/^ *```[^]*?^ *```$/gm, "\n")
     .replace(/<!--[^]*?-->/g, "\n")

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { listSentences, pages, type Page } from "./pages.ts";
+import { listSentences, pages, type DocPage } from "./pages.ts";
 
 /** The lengths of pages and sentences in the documentation, and their links. */
 
@@ -49,11 +49,11 @@ describe.each(pages)("the text of $path", (page) => {
   });
 });
 
-function countLines({ text }: Page): number {
+function countLines({ text }: DocPage): number {
   return text.trimEnd().split("\n").length;
 }
 
-function hasTarget({ path, text }: Page, target: string): boolean {
+function hasTarget({ path, text }: DocPage, target: string): boolean {
   const [file = "", heading] = target.split("#");
   const place = file === "" ? path : join(dirname(path), file);
   if (!existsSync(place) || !packed.has(place.split("/")[0] ?? "")) return false;

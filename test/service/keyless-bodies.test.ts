@@ -16,7 +16,7 @@ openForEach(createWorld, (opened) => (world = opened));
 const mostBytes = 64 * 1024;
 const resolvePath = "/short_links/resolve";
 
-type Answer = { readonly status: number | undefined; readonly text: string };
+type BodyResponse = { readonly status: number | undefined; readonly text: string };
 
 async function serve(world: World) {
   const { port, server } = await serveApi(answerOverHttp(world.answer, world.clock));
@@ -50,7 +50,7 @@ function beginSlow(begin: (path: string) => ClientRequest): ClientRequest {
   return sent;
 }
 
-function readAnswer(sent: ClientRequest): Promise<Answer> {
+function readAnswer(sent: ClientRequest): Promise<BodyResponse> {
   return new Promise((resolve) => {
     sent.once("response", (response) => {
       let text = "";
@@ -63,8 +63,8 @@ function readAnswer(sent: ClientRequest): Promise<Answer> {
 function waitForAnswers(
   requests: readonly ClientRequest[],
   count: number,
-): Promise<ReadonlyMap<ClientRequest, Answer>> {
-  const answers = new Map<ClientRequest, Answer>();
+): Promise<ReadonlyMap<ClientRequest, BodyResponse>> {
+  const answers = new Map<ClientRequest, BodyResponse>();
   return new Promise((resolve) => {
     for (const sent of requests) {
       void readAnswer(sent).then((answer) => {

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { ask, type Answer, type Question } from "../bench/load/ask.ts";
+import { ask, type BenchResponse, type Question } from "../bench/load/ask.ts";
 
 /** Clients that send requests until they are stopped, whatever the responses. */
 
@@ -7,7 +7,7 @@ type LoadOptions = {
   readonly askers: number;
   readonly next: () => Question;
   /** Called for every request with its response or error. */
-  readonly hear: (question: Question, answer: Answer | Error) => void;
+  readonly hear: (question: Question, answer: BenchResponse | Error) => void;
 };
 
 /** After an error a client waits a little, as real clients do. */
@@ -35,7 +35,7 @@ export function keepAsking(
   };
 }
 
-export function describeAnswer(answer: Answer | Error): string {
+export function describeAnswer(answer: BenchResponse | Error): string {
   return answer instanceof Error
     ? `no answer: ${answer.message}`
     : `${answer.status} ${answer.body.slice(0, 160)}`;

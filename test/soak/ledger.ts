@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
-import type { Answer, Question } from "../bench/load/ask.ts";
+import type { BenchResponse, Question } from "../bench/load/ask.ts";
 import { createRing } from "../bench/ring.ts";
 import { modernCall } from "../support/mcp-http.ts";
 import { describeAnswer } from "./keep-asking.ts";
@@ -10,7 +10,7 @@ export type Ledger = {
   readonly nextWrite: () => Question;
   /** A request that creates a link with an assistant's tool. */
   readonly nextCall: () => Question;
-  readonly hear: (question: Question, answer: Answer | Error) => void;
+  readonly hear: (question: Question, answer: BenchResponse | Error) => void;
   readonly readAcknowledged: () => number;
   /** Acknowledged writes exist once, refused ones do not, and no response was unexpected. */
   readonly expectTrue: (links: readonly { readonly name: string | null }[]) => void;
@@ -71,7 +71,7 @@ export function createLedger(keys: readonly string[], allowed: Allowed = {}): Le
 
 const well = new Set([200, 201, 302]);
 
-function readOutcome(answer: Answer | Error, allowed: Allowed): Outcome {
+function readOutcome(answer: BenchResponse | Error, allowed: Allowed): Outcome {
   if (answer instanceof Error) return "strange";
   const { status, body } = answer;
   const error = readToolError(body);

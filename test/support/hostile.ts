@@ -39,9 +39,9 @@ export type Hostile = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-export type Fault = Misdeed | `${Exclude<Misdeed, "late">} after` | "honest";
+export type Fault = FaultName | `${Exclude<FaultName, "late">} after` | "honest";
 type Faults = readonly (Fault | Forgery)[];
-export type Misdeed = keyof typeof misdeeds;
+export type FaultName = keyof typeof misdeeds;
 
 /** A response that is written byte by byte, so that no library corrects it. */
 export type Forgery = {
@@ -58,20 +58,20 @@ export type RawReply = {
   readonly isCut?: true;
 };
 
-type Answer = Pick<RawReply, "status" | "headers"> & { readonly text: string };
+type HostileResponse = Pick<RawReply, "status" | "headers"> & { readonly text: string };
 
 type Scene = {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** The response of the service, or an example if the service did not get the request. */
-  readonly answer: Answer;
+  readonly answer: HostileResponse;
   readonly elsewhere: string;
   readonly onStall: () => void;
   readonly carryOut: () => Promise<unknown>;
 };
 
 export const stallHeader = "x-stalls";
-const noAnswer: Answer = { status: 200, headers: [], text: '{"id":"none"}' };
+const noAnswer: HostileResponse = { status: 200, headers: [], text: '{"id":"none"}' };
 const json = { "content-type": "application/json" };
 
 const misdeeds = {
@@ -143,7 +143,7 @@ const misdeeds = {
 } as const satisfies Record<string, (scene: Scene) => unknown>;
 
 // The type lists exactly the keys of the object.
-const misdeedNames = Object.keys(misdeeds) as Misdeed[];
+const misdeedNames = Object.keys(misdeeds) as FaultName[];
 
 export const allFaults: readonly Fault[] = [
   "honest",
@@ -188,7 +188,7 @@ export async function openHostile(
     const body = await readText(request);
     if (held?.isMeant(decodeURIComponent(request.url ?? "")) === true) await held.gate.opened;
     const fault = planned[isWrite(request) ? "writes" : "reads"].shift() ?? "honest";
-    const carryOut = async (): Promise<Answer> => {
+    const carryOut = async (): Promise<HostileResponse> => {
       const answer = await forward(world, request, body);
       carriedOut.push(`${nameRequest(request)} ${answer.status}`);
       return answer;
@@ -204,7 +204,7 @@ export async function openHostile(
       return;
     }
     // Without " after", a fault is the name of its misdeed.
-    const act: (scene: Scene) => unknown = misdeeds[fault.replace(/ after$/, "") as Misdeed];
+    const act: (scene: Scene) => unknown = misdeeds[fault.replace(/ after$/, "") as FaultName];
     // An empty response cannot be cut, so another one is used.
     const said = answer.text === "" ? noAnswer : answer;
     await act({
@@ -261,7 +261,7 @@ async function forward(
   world: Pick<World, "fetch">,
   { method = "GET", url = "/", headers }: IncomingMessage,
   body: string,
-): Promise<Answer> {
+): Promise<HostileResponse> {
   const { authorization, "content-type": type } = headers;
   const request = new Request(new URL(url, "http://localhost:8787"), {
     method,
@@ -277,7 +277,7 @@ async function forward(
 
 async function forge(
   { instead, alter = (reply) => reply }: Forgery,
-  carryOut: () => Promise<Answer>,
+  carryOut: () => Promise<HostileResponse>,
 ): Promise<RawReply> {
   if (instead !== undefined) return instead;
   const { text: body, ...answer } = await carryOut();

@@ -190,9 +190,9 @@ export type Deployment = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+type RemoteHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
-export async function startDeployment(answer: Answer): Promise<Deployment> {
+export async function startDeployment(answer: RemoteHandler): Promise<Deployment> {
   const requests: IncomingMessage[] = [];
   let connections = 0;
   const server = createServer((request, response) => {
@@ -203,20 +203,20 @@ export async function startDeployment(answer: Answer): Promise<Deployment> {
   return { ...(await openServer(server)), requests, connections: () => connections };
 }
 
-export const answerEmpty: Answer = (_, response) => {
+export const answerEmpty: RemoteHandler = (_, response) => {
   const meta = { page: 1, limit: 25, count: 0, last: 1, from: 0, to: 0 };
   response.writeHead(200, { "content-type": "application/json" });
   response.end(JSON.stringify({ links: [], meta }));
 };
 
 /** The same, but each response waits until `letGo` is called. */
-export function holdAnswers(): { readonly answer: Answer; readonly letGo: () => void } {
+export function holdAnswers(): { readonly answer: RemoteHandler; readonly letGo: () => void } {
   const gate = createGate();
-  const answer: Answer = async (request, response) => {
+  const answer: RemoteHandler = async (request, response) => {
     await gate.opened;
     await answerEmpty(request, response);
   };
   return { answer, letGo: gate.open };
 }
 
-export const answerNever: Answer = () => undefined;
+export const answerNever: RemoteHandler = () => undefined;

@@ -61,10 +61,10 @@ type JsonSchema = {
   readonly required?: readonly string[];
 };
 
-export type Deployment = (request: Request) => Promise<Response>;
+export type Handler = (request: Request) => Promise<Response>;
 
 export type Staging = {
-  readonly send: Deployment;
+  readonly send: Handler;
   readonly key?: string | undefined;
   readonly scopes?: readonly Scope[];
   readonly known?: Partial<KnownKey>;
@@ -237,7 +237,7 @@ export function ringAtOnce(_milliseconds: number, ring: () => void): () => void 
   return () => clearImmediate(timer);
 }
 
-export function answering(status: number, body: unknown): Deployment {
+export function answering(status: number, body: unknown): Handler {
   return () => Promise.resolve(Response.json(body, { status }));
 }
 
@@ -278,7 +278,7 @@ type Group = {
 };
 
 /** Forwards requests to the world, except those that match the pattern. */
-export function override(world: World, pattern: RegExp, answer: Deployment): Deployment {
+export function override(world: World, pattern: RegExp, answer: Handler): Handler {
   return (request) => {
     const { pathname } = new URL(request.url);
     const isMeant = pattern.test(`${request.method} ${pathname}`);

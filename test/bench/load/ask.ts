@@ -12,7 +12,7 @@ export type Question = {
   readonly text?: string;
 };
 
-export type Answer = {
+export type BenchResponse = {
   readonly status: number;
   /** Without the headers that Node's server adds. */
   readonly headers: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ export async function ask(
   { url }: { readonly url: string },
   question: Question,
   agent: Agent = keepAlive,
-): Promise<Answer> {
+): Promise<BenchResponse> {
   const { method, path, headers, body } = spell(question);
   const sent = sendRequest(url + path, { method, headers, agent });
   sent.end(body);
@@ -37,7 +37,7 @@ export async function ask(
   // Our servers send each header once; Node's type also allows lists.
   return {
     status: response.statusCode ?? 0,
-    headers: own as Answer["headers"],
+    headers: own as BenchResponse["headers"],
     body: text,
   };
 }

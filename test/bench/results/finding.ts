@@ -11,7 +11,7 @@ export type Finding = {
 export type Target = { readonly most?: number; readonly least?: number };
 
 /** The combined value of all rounds: a row of the table. */
-export type Row = {
+export type ResultRow = {
   readonly what: string;
   readonly unit: string;
   readonly value: number;
@@ -19,7 +19,7 @@ export type Row = {
   readonly target?: Target;
 };
 
-export function gatherRows(rounds: readonly (readonly Finding[])[]): readonly Row[] {
+export function gatherRows(rounds: readonly (readonly Finding[])[]): readonly ResultRow[] {
   const [first = []] = rounds;
   return first.map(({ what, unit, target, gather }) => {
     const values = rounds.flatMap((findings) =>
@@ -36,7 +36,7 @@ export function gatherRows(rounds: readonly (readonly Finding[])[]): readonly Ro
 }
 
 /** Returns undefined if there is no target. */
-export function isMet({ value, target = {} }: Row): boolean | undefined {
+export function isMet({ value, target = {} }: ResultRow): boolean | undefined {
   const { most, least } = target;
   if (most === undefined && least === undefined) return undefined;
   return (most === undefined || value <= most) && (least === undefined || value >= least);

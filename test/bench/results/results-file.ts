@@ -1,13 +1,13 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format as formatMarkdown } from "prettier";
-import { isMet, type Row, type Target } from "./finding.ts";
+import { isMet, type ResultRow, type Target } from "./finding.ts";
 
 /** RESULTS.md has a section per scenario: the date of its last run and a table of figures. */
 
-export type Outcome = {
+export type BenchRun = {
   readonly scenario: string;
-  readonly rows: readonly Row[];
+  readonly rows: readonly ResultRow[];
   readonly run: string;
 };
 
@@ -20,7 +20,7 @@ scenarios. With \`--postgres\`, scenarios that use SQLite are repeated on Postgr
 the median of the rounds, followed by the least and the greatest. The command and the bare servers
 take turns within each round. CPU is the server's, for each request.`;
 
-export async function keepResults(outcome: Outcome, order: readonly string[]): Promise<void> {
+export async function keepResults(outcome: BenchRun, order: readonly string[]): Promise<void> {
   const text = existsSync(resultsFile) ? readFileSync(resultsFile, "utf8") : "";
   writeFileSync(resultsFile, await mergeResults(text, outcome, order));
 }
@@ -28,7 +28,7 @@ export async function keepResults(outcome: Outcome, order: readonly string[]): P
 /** Returns the file with the new section. Sections of removed scenarios are deleted. */
 async function mergeResults(
   text: string,
-  { scenario, rows, run }: Outcome,
+  { scenario, rows, run }: BenchRun,
   order: readonly string[],
 ): Promise<string> {
   const heads = ["what", "unit", "value", "rounds", "target", "met"];
@@ -44,7 +44,7 @@ async function mergeResults(
   return formatMarkdown(all, { parser: "markdown", printWidth: 100 });
 }
 
-function writeFigure(row: Row): readonly string[] {
+function writeFigure(row: ResultRow): readonly string[] {
   const { what, unit, value, range, target } = row;
   const [least, most] = range;
   const met = isMet(row);

@@ -11,14 +11,14 @@ const perSecond = 500;
 const crowd = 32;
 
 /** A tool of Waypost, and the tool of the bare server that returns the same. */
-export type Pair = { readonly what: string; readonly ours: Callee; readonly bare: Callee };
+export type CalleePair = { readonly what: string; readonly ours: Callee; readonly bare: Callee };
 
 export type Callee = {
   readonly call: (many: number, count: number) => Promise<Sample>;
   readonly read: () => Promise<unknown>;
 };
 
-export async function* comparePairs(pairs: readonly Pair[], extent: Extent): Rounds {
+export async function* comparePairs(pairs: readonly CalleePair[], extent: Extent): Rounds {
   for (const { ours, bare } of pairs) {
     const [said, expected] = [pickGiven(await ours.read()), pickGiven(await bare.read())];
     if (!isDeepStrictEqual(said, expected)) throw new Error("the bare server's answer differs");
@@ -38,7 +38,7 @@ export async function* comparePairs(pairs: readonly Pair[], extent: Extent): Rou
 }
 
 async function measurePair(
-  { what, ours, bare }: Pair,
+  { what, ours, bare }: CalleePair,
   many: number,
   count: number,
   round: number,

@@ -8,7 +8,7 @@ import {
   findP99,
   measureOnStage,
   pickHeard,
-  type Stage,
+  type Loads,
 } from "./stage.ts";
 
 /** The time of a redirect while the server also writes, and while it does nothing else. */
@@ -17,7 +17,7 @@ export function measureLatency(subject: Subject): Rounds {
   return measureOnStage(subject, measureRound);
 }
 
-async function measureRound({ run, redirects, creates }: Stage): Promise<readonly Finding[]> {
+async function measureRound({ run, redirects, creates }: Loads): Promise<readonly Finding[]> {
   const unloaded = pickHeard(await run(redirects), "redirects");
   const heard = await run(redirects, creates());
   const [visited, created] = [pickHeard(heard, "redirects"), pickHeard(heard, "creates")];

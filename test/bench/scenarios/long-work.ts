@@ -7,7 +7,7 @@ import {
   findP99,
   measureOnStage,
   pickHeard,
-  type Stage,
+  type Loads,
 } from "./stage.ts";
 
 /** The time of redirects and tool calls while the server also answers lists that scan a project. */
@@ -16,7 +16,7 @@ export function measureLongWork(subject: Subject): Rounds {
   return measureOnStage(subject, measureRound);
 }
 
-async function measureRound({ run, redirects, calls, lists }: Stage): Promise<readonly Finding[]> {
+async function measureRound({ run, redirects, calls, lists }: Loads): Promise<readonly Finding[]> {
   const unloaded = await run(redirects, calls);
   const loaded = await run(redirects, calls, lists());
   const compare = (what: string, name: string): readonly Finding[] => {

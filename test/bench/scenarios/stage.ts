@@ -10,7 +10,7 @@ import { createVisit } from "./redirects.ts";
 import type { Extent, Rounds, Subject } from "./scenario.ts";
 
 /** A warm server with visitors, an assistant and writers, whose requests have a fixed rate. */
-export type Stage = {
+export type Loads = {
   readonly extent: Extent;
   readonly redirects: Stream;
   readonly calls: Stream;
@@ -28,7 +28,7 @@ const listsOfWindow = 40;
 
 export async function* measureOnStage(
   { extent, findBenchFolder }: Subject,
-  measureRound: (stage: Stage) => Promise<readonly Finding[]>,
+  measureRound: (stage: Loads) => Promise<readonly Finding[]>,
 ): Rounds {
   const benchFolder = await findBenchFolder();
   await using server = await serveStore(benchFolder.file);
@@ -37,7 +37,7 @@ export async function* measureOnStage(
   for (;;) yield await measureRound(stage);
 }
 
-async function prepare(server: Server, benchFolder: BenchFolder, extent: Extent): Promise<Stage> {
+async function prepare(server: Server, benchFolder: BenchFolder, extent: Extent): Promise<Loads> {
   const { small } = benchFolder;
   const links = await benchFolder.file.db
     .selectFrom("links")
@@ -96,7 +96,7 @@ function describeScans({ large }: BenchFolder): readonly { path: string; token: 
   });
 }
 
-async function warm({ run, redirects, calls, creates, lists, extent }: Stage): Promise<void> {
+async function warm({ run, redirects, calls, creates, lists, extent }: Loads): Promise<void> {
   const rounds = Math.ceil(extent.warming / (redirectsPerSecond * 4 * extent.seconds));
   for (let round = 0; round < rounds; round += 1) {
     // At the usual rate, the JIT compiler would need minutes.

@@ -1,11 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Answer } from "../load/ask.ts";
+import type { BenchResponse } from "../load/ask.ts";
 
 /** The bare server: a `node:http` server that always sends the same response. */
 
 // `http-server.ts` passes the response as JSON.
-const { status, headers, body } = JSON.parse(process.argv[2] ?? "") as Answer;
+const { status, headers, body } = JSON.parse(process.argv[2] ?? "") as BenchResponse;
 
 const server = createServer((_request, response) => {
   response.writeHead(status, headers).end(body);

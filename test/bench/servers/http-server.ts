@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { command } from "../subject.ts";
-import type { Answer } from "../load/ask.ts";
+import type { BenchResponse } from "../load/ask.ts";
 import { startNode } from "./processes.ts";
 import { readPeak_mb, readResident_mb, readThreads_us } from "./threads.ts";
 
@@ -35,7 +35,7 @@ export function serveStore({ folder, databaseUrl }: ServedStore): Promise<Server
 
 type ServedStore = { readonly folder: string; readonly databaseUrl?: string | undefined };
 
-export function serveAnswer(answer: Answer): Promise<Server> {
+export function serveAnswer(answer: BenchResponse): Promise<Server> {
   const script = fileURLToPath(new URL("./bare-http.ts", import.meta.url));
   return startServer(["--import", import.meta.resolve("tsx"), script, JSON.stringify(answer)]);
 }

@@ -6,12 +6,12 @@ import { readThreads_us } from "./threads.ts";
 
 /** An MCP server in a separate process, with messages over its pipes and without an SDK. */
 export type StdioServer = {
-  readonly ask: (method: string, params?: object) => Promise<Reply>;
+  readonly ask: (method: string, params?: object) => Promise<StdioReply>;
   readonly readCpu_us: () => number;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-export type Reply = {
+export type StdioReply = {
   readonly result?: Readonly<Record<string, unknown>>;
   readonly error?: unknown;
 };
@@ -49,7 +49,7 @@ export async function startStdio(
 }
 
 /** An error is cheaper than a result, so errors would distort the measurement. */
-export function readResult({ result, error }: Reply): Readonly<Record<string, unknown>> {
+export function readResult({ result, error }: StdioReply): Readonly<Record<string, unknown>> {
   if (result === undefined || result["isError"] === true) {
     throw new Error(`a call failed: ${JSON.stringify(error ?? result)}`);
   }
@@ -71,7 +71,7 @@ function describeClient(revision: Revision): object {
 
 function converse({ stdin, stdout }: ChildProcess, always: object) {
   if (stdin === null || stdout === null) throw new Error("a server has no pipes");
-  const waiting = new Map<number, (reply: Reply) => void>();
+  const waiting = new Map<number, (reply: StdioReply) => void>();
   let last = 0;
   const lines = createInterface(stdout).on("line", (line) => {
     const message = JSON.parse(line);
@@ -90,7 +90,7 @@ function converse({ stdin, stdout }: ChildProcess, always: object) {
       last += 1;
       const id = last;
       send({ id, method, params: { ...params, ...always } });
-      return new Promise<Reply>((resolve) => waiting.set(id, resolve));
+      return new Promise<StdioReply>((resolve) => waiting.set(id, resolve));
     },
   };
 }

@@ -1,11 +1,11 @@
 /** Counts of events over all seeds. */
-export type Figures = {
+export type SeedCounts = {
   readonly add: (name: string, count?: number) => void;
   readonly read: (name: string) => number;
   readonly list: (start: string) => readonly (readonly [string, number])[];
 };
 
-export function createFigures(): Figures {
+export function createFigures(): SeedCounts {
   const counts = new Map<string, number>();
   return {
     add: (name, count = 1) => {

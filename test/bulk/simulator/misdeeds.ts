@@ -1,6 +1,6 @@
 import { NotSent } from "../../../src/client/send-once.ts";
 import { messages } from "../../../src/contract/messages.ts";
-import { allFaults, falseResponses, type Fault, type Misdeed } from "../../support/hostile.ts";
+import { allFaults, falseResponses, type Fault, type FaultName } from "../../support/hostile.ts";
 
 /** What a client sees of a hostile server's faults, without real sockets. */
 export type ClientView =
@@ -37,39 +37,40 @@ export const playedFaults: readonly (Fault | NetworkFault)[] = [
 export const noConnection = () =>
   new NotSent("no connection", { cause: withCode("ECONNREFUSED", "connect ECONNREFUSED") });
 
-export function readMisdeed(fault: Fault): Misdeed {
+export function readMisdeed(fault: Fault): FaultName {
   // A fault without its time is the name of the misdeed.
-  return fault.replace(/ after$/, "") as Misdeed;
+  return fault.replace(/ after$/, "") as FaultName;
 }
 
-export const misdeedsSeen: Readonly<Record<Misdeed, (answer: Answer, key: string) => ClientView>> =
-  {
-    reset: () => breakOff("ECONNRESET", "read ECONNRESET"),
-    close: () => breakOff("UND_ERR_SOCKET", "other side closed"),
-    stall: () => ({ kind: "silent" }),
-    late: () => ({ kind: "silent" }),
-    stall_body: ({ status }) => ({ kind: "reply", status, body: { kind: "silent" } }),
-    cut_length: cutBody,
-    cut_chunked: cutBody,
-    half_json: ({ status }) => noJson(status),
-    other_json: ({ status }) => json(status, { links: { id: 7 }, id: 7 }),
-    html_200: () => noJson(200),
-    html_201: () => noJson(201),
-    html_404: () => noJson(404),
-    html_502: () => noJson(502),
-    redirect: () => json(307, null),
-    huge: ({ status }) => json(status, undefined),
-    noise: () => breakOff("HPE_INVALID_CONSTANT", "Expected HTTP/"),
-    echo_noise: () => breakOff("HPE_INVALID_CONSTANT", "Expected HTTP/"),
-    echo_401: (_, key) => json(401, { error: `Who are you, Token ${key}?` }),
-    echo_500: (_, key) => json(500, { error: `Who are you, Token ${key}?` }),
-    limited: () => json(429, { error: messages.rate_limited }),
-    busy: () => json(503, { error: messages.took_too_long }, { "retry-after": "1" }),
-    locked: () => json(503, { error: messages.store_locked }, { "retry-after": "1" }),
-    failing: () => json(500, { error: messages.internal("r-1") }),
-    misdirected: () => noJson(421),
-    odd_status: () => json(799, null),
-  };
+export const misdeedsSeen: Readonly<
+  Record<FaultName, (answer: Answer, key: string) => ClientView>
+> = {
+  reset: () => breakOff("ECONNRESET", "read ECONNRESET"),
+  close: () => breakOff("UND_ERR_SOCKET", "other side closed"),
+  stall: () => ({ kind: "silent" }),
+  late: () => ({ kind: "silent" }),
+  stall_body: ({ status }) => ({ kind: "reply", status, body: { kind: "silent" } }),
+  cut_length: cutBody,
+  cut_chunked: cutBody,
+  half_json: ({ status }) => noJson(status),
+  other_json: ({ status }) => json(status, { links: { id: 7 }, id: 7 }),
+  html_200: () => noJson(200),
+  html_201: () => noJson(201),
+  html_404: () => noJson(404),
+  html_502: () => noJson(502),
+  redirect: () => json(307, null),
+  huge: ({ status }) => json(status, undefined),
+  noise: () => breakOff("HPE_INVALID_CONSTANT", "Expected HTTP/"),
+  echo_noise: () => breakOff("HPE_INVALID_CONSTANT", "Expected HTTP/"),
+  echo_401: (_, key) => json(401, { error: `Who are you, Token ${key}?` }),
+  echo_500: (_, key) => json(500, { error: `Who are you, Token ${key}?` }),
+  limited: () => json(429, { error: messages.rate_limited }),
+  busy: () => json(503, { error: messages.took_too_long }, { "retry-after": "1" }),
+  locked: () => json(503, { error: messages.store_locked }, { "retry-after": "1" }),
+  failing: () => json(500, { error: messages.internal("r-1") }),
+  misdirected: () => noJson(421),
+  odd_status: () => json(799, null),
+};
 
 function cutBody({ status }: Answer): ClientView {
   const error = withCode("UND_ERR_SOCKET", "terminated");

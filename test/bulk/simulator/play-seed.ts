@@ -5,7 +5,7 @@ import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
 import { checkJob, type JobRun } from "./check-job.ts";
 import { checkRestored, checkUndoPlan, type UndoCheck } from "./check-undo.ts";
-import type { Figures } from "./figures.ts";
+import type { SeedCounts } from "./figures.ts";
 import type { Service } from "./shared-service.ts";
 import { editAsOtherUser, plantLinks, spendBudget } from "./others.ts";
 import { readPlanned, type SimPlan } from "./planned.ts";
@@ -25,7 +25,11 @@ export type Outcome = {
   readonly story: readonly string[];
 };
 
-export async function playSeed(service: Service, seed: number, figures: Figures): Promise<Outcome> {
+export async function playSeed(
+  service: Service,
+  seed: number,
+  figures: SeedCounts,
+): Promise<Outcome> {
   const stage = await openStage(service, seed, figures);
   const { complaints, story } = stage;
   // A stray error would end a real process at once.

@@ -1,4 +1,4 @@
-import type { Figures } from "./figures.ts";
+import type { SeedCounts } from "./figures.ts";
 import { openService } from "./shared-service.ts";
 import { playSeed, type Outcome } from "./play-seed.ts";
 
@@ -7,7 +7,7 @@ const seedsPerService = 100;
 
 export async function playSeeds(
   { first, count }: { readonly first: number; readonly count: number },
-  figures: Figures,
+  figures: SeedCounts,
   onSeed: (outcome: Outcome) => void = () => undefined,
 ): Promise<readonly Outcome[]> {
   const wrong: Outcome[] = [];

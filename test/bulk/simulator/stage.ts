@@ -2,7 +2,7 @@ import { apiPrefix } from "../../../src/contract/index.ts";
 import { origin } from "../../support/world.ts";
 import { createChance, type Chance } from "../../support/chance.ts";
 import { createSimulatedNetwork, type SimulatedNetwork } from "./simulated-network.ts";
-import type { Figures } from "./figures.ts";
+import type { SeedCounts } from "./figures.ts";
 import type { Service } from "./shared-service.ts";
 import { startInstance, type Instance, type Machine } from "./instance.ts";
 import type { Answer } from "./misdeeds.ts";
@@ -21,7 +21,7 @@ export type Model = {
   readonly chance: Chance;
   readonly truth: Truth;
   readonly door: SimulatedNetwork;
-  readonly figures: Figures;
+  readonly figures: SeedCounts;
   readonly story: readonly string[];
   readonly complaints: readonly string[];
   readonly note: (text: string) => void;
@@ -37,7 +37,11 @@ export type Model = {
   readonly setCancelled: (isCancelled: boolean) => void;
 };
 
-export async function openStage(service: Service, seed: number, figures: Figures): Promise<Model> {
+export async function openStage(
+  service: Service,
+  seed: number,
+  figures: SeedCounts,
+): Promise<Model> {
   const { world, state, clock } = service;
   service.setAhead(0);
   const project = await world.addProject();

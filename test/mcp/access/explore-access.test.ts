@@ -6,7 +6,7 @@ import { openForEach } from "../../support/open-for.ts";
 import {
   answering,
   openStage,
-  type Deployment,
+  type Handler,
   type Stage,
   type Staging,
   explainAccess,
@@ -91,7 +91,7 @@ describe("the first tool list of a process", () => {
   test("is returned after 1.5 s if probes are slow, and is updated once they finish", async () => {
     const gate = createGate();
     const clock = createTestClock();
-    const send: Deployment = async (request) => {
+    const send: Handler = async (request) => {
       await gate.opened;
       return world.fetch(request);
     };
@@ -186,7 +186,7 @@ test("a revoked key's tools are hidden even if the key could only read single li
   key = await world.addKey({ scopes: ["links.show"] });
   const refuse = answering(401, { error: messages.key_invalid });
   let isRevoked = false;
-  const send: Deployment = (request) => (isRevoked ? refuse(request) : world.fetch(request));
+  const send: Handler = (request) => (isRevoked ? refuse(request) : world.fetch(request));
   await using stage = await start({ send });
   expect(await stage.listNames()).toContain("get_link");
   await stage.settle();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
 import { quoteAnswer } from "../../../src/contract/server-answer.ts";
 import { openForEach } from "../../support/open-for.ts";
-import { openStage, type Deployment, type Stage, explainAccess } from "../../support/stage.ts";
+import { openStage, type Handler, type Stage, explainAccess } from "../../support/stage.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
@@ -19,7 +19,7 @@ const id = "00000000-0000-4000-8000-000000000000";
 const quote = (message: string) => quoteAnswer("deployment.example", message);
 
 /** Simulates a server that rejects matching calls with this error, and others without a reason. */
-function saying(pattern: RegExp, error: string): Deployment {
+function saying(pattern: RegExp, error: string): Handler {
   return ({ method, url }) => {
     const isMeant = pattern.test(`${method} ${new URL(url).pathname}`);
     const body = { error: isMeant ? error : "No." };
@@ -75,7 +75,7 @@ test("a tool hidden after a rejection is listed again if the clock is set back",
 test("if export_links fails for lack of a scope, tools that list links are hidden", async () => {
   const error = messages.scope_missing("links.index");
   let isRevoked = false;
-  const send: Deployment = (request) => {
+  const send: Handler = (request) => {
     const isList = request.method === "GET" && new URL(request.url).pathname.endsWith("/links");
     if (!isRevoked || !isList) return world.fetch(request);
     return Promise.resolve(Response.json({ error }, { status: 401 }));

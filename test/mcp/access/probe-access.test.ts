@@ -6,7 +6,7 @@ import {
   explainAccess,
   openStage,
   ringAtOnce,
-  type Deployment,
+  type Handler,
   type Stage,
   type Staging,
 } from "../../support/stage.ts";
@@ -202,7 +202,7 @@ describe("permission probes", () => {
 describe("a tool call", () => {
   test("is answered before the remote server has answered the probes", async () => {
     const stalled: (() => void)[] = [];
-    const stalling: Deployment = (request) => {
+    const stalling: Handler = (request) => {
       const isProbe = !request.url.endsWith("limit=7");
       if (!isProbe) return world.fetch(request);
       return new Promise((resolve) => {
@@ -222,7 +222,7 @@ describe("a tool call", () => {
     let isDown = true;
     let now = Date.now();
     const clock = { now: () => now, monotonic: () => now };
-    const down: Deployment = (request) => {
+    const down: Handler = (request) => {
       if (isDown && !request.url.endsWith("limit=7")) return new Promise(() => {});
       return world.fetch(request);
     };

@@ -4,7 +4,7 @@ import {
   override,
   answering,
   openStage,
-  type Deployment,
+  type Handler,
 } from "../../support/stage.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { createWorld, type World } from "../../support/world.ts";
@@ -15,7 +15,7 @@ let world: World;
 
 openForEach(createWorld, (opened) => (world = opened));
 
-const signIn: Deployment = async () => new Response("<h1>Sign in</h1>", { status: 200 });
+const signIn: Handler = async () => new Response("<h1>Sign in</h1>", { status: 200 });
 
 const viewerTools = [
   "audit_links",
@@ -77,7 +77,7 @@ describe("a rejected probe", () => {
 describe("a probe response", () => {
   const show = /GET .*\/links\/\w/;
 
-  async function readState(answer: Deployment, pattern = show, tool = "get_link") {
+  async function readState(answer: Handler, pattern = show, tool = "get_link") {
     await using stage = await openStage({ send: override(world, pattern, answer), key: world.key });
     const { tools } = await explainAccess(stage);
     return tools.find((reading: { tool: string }) => reading.tool === tool);

@@ -4,7 +4,7 @@ import {
   explainAccess,
   answering,
   openStage,
-  type Deployment,
+  type Handler,
   type Staging,
 } from "../../support/stage.ts";
 import { openForEach } from "../../support/open-for.ts";
@@ -35,7 +35,7 @@ async function start(given: Partial<Staging> = {}) {
   });
 }
 
-function answerStatsWith(answer: Deployment): Deployment {
+function answerStatsWith(answer: Handler): Handler {
   return (request) =>
     new URL(request.url).pathname === path ? answer(request) : world.fetch(request);
 }

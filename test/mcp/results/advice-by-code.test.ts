@@ -7,7 +7,7 @@ import {
   answering,
   openStage,
   ringAtOnce,
-  type Deployment,
+  type Handler,
   type Staging,
 } from "../../support/stage.ts";
 
@@ -15,16 +15,16 @@ import {
 
 const quote = (message: string) => quoteAnswer("deployment.example", message);
 const refusing = (status: number, error: string) => ({ send: answering(status, { error }) });
-const html: Deployment = async () =>
+const html: Handler = async () =>
   new Response("<h1>Sign in</h1>", { status: 200, headers: { "content-type": "text/html" } });
-const silent: Deployment = () => new Promise(() => {});
-const unreachable: Deployment = () => Promise.reject(new NotSent("refused"));
-const broken: Deployment = () => Promise.reject(new Error("secret /etc/passwd"));
-const brokenWrite: Deployment = (request) =>
+const silent: Handler = () => new Promise(() => {});
+const unreachable: Handler = () => Promise.reject(new NotSent("refused"));
+const broken: Handler = () => Promise.reject(new Error("secret /etc/passwd"));
+const brokenWrite: Handler = (request) =>
   request.method === "GET" ? html(request) : broken(request);
 
 /** Answers reads normally until the first write, and then never answers usefully. */
-function breakAfterReading(): Deployment {
+function breakAfterReading(): Handler {
   const meta = { page: 1, limit: 20, count: 0, last: 1, from: 0, to: 0 };
   let isWritten = false;
   return (request) => {

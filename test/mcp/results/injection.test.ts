@@ -1,13 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForAll } from "../../support/open-for.ts";
-import {
-  answering,
-  openStage,
-  ownerFacts,
-  type Deployment,
-  type Stage,
-} from "../../support/stage.ts";
+import { answering, openStage, ownerFacts, type Handler, type Stage } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
 /** Results escape invisible characters, and show hostile text of any field only as data. */
@@ -51,7 +45,7 @@ async function build(): Promise<World & { readonly ids: Ids }> {
 }
 
 /** Replaces all texts in a response except IDs with hostile text, and adds a hostile member. */
-function answerWithHostileText({ fetch }: World): Deployment {
+function answerWithHostileText({ fetch }: World): Handler {
   return async (request) => {
     const response = await fetch(request);
     const text = await response.text();

@@ -3,7 +3,7 @@ import { openForAll } from "../../support/open-for.ts";
 import {
   openStage,
   ownerFacts,
-  type Deployment,
+  type Handler,
   type Stage,
   type Staging,
 } from "../../support/stage.ts";
@@ -26,7 +26,7 @@ openForAll(createWorld, async (opened) => {
 const open = (given: Partial<Staging> = {}): Promise<Stage> =>
   openStage({ send: world.fetch, key: world.key, known, ...given });
 
-function alterAnswers(change: (body: Record<string, unknown>) => unknown): Deployment {
+function alterAnswers(change: (body: Record<string, unknown>) => unknown): Handler {
   return async (request) => {
     const response = await world.fetch(request);
     return Response.json(change(JSON.parse(await response.text())), { status: response.status });

@@ -4,7 +4,7 @@ import { saveExportFile } from "../../../../src/app/process/export-files.ts";
 import { link } from "../../../contract/sample-link.ts";
 import { createEmptyFolder } from "../../../support/folders.ts";
 import { openForEach } from "../../../support/open-for.ts";
-import { answering, openStage, type Deployment, type Stage } from "../../../support/stage.ts";
+import { answering, openStage, type Handler, type Stage } from "../../../support/stage.ts";
 
 /** For a client on the same machine, `export_links` also writes a file. */
 
@@ -25,7 +25,7 @@ const links = Array.from({ length: count }, (_, index) => ({
   social_description: long,
 }));
 
-const manyLinks: Deployment = async (request) => {
+const manyLinks: Handler = async (request) => {
   const { searchParams } = new URL(request.url);
   const [page, limit] = ["page", "limit"].map((name) => Number(searchParams.get(name)));
   const from = ((page || 1) - 1) * (limit || 20);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import { openForAll } from "../../../support/open-for.ts";
-import { openStage, ownerFacts, type Deployment, type Stage } from "../../../support/stage.ts";
+import { openStage, ownerFacts, type Handler, type Stage } from "../../../support/stage.ts";
 import { createWorld, type World } from "../../../support/world.ts";
 
 /** An `id` can be a UUID, or a path, bundle ID or package name that only one record has. */
@@ -137,7 +137,7 @@ describe("delete_link", () => {
   });
 
   test("deletes no link if a remote server lists two links with the same path", async () => {
-    const twice: Deployment = async (request) => {
+    const twice: Handler = async (request) => {
       const response = await world.fetch(request);
       if (!new URL(request.url).search) return response;
       const body = JSON.parse(await response.text());
@@ -154,7 +154,7 @@ test.each([
   ["shorten_link", () => ({ url: ids["spring"] }), "whole URL as url"],
   ["upsert_link", () => ({ path: `${linkHost}/spring` }), "path as path"],
 ])("%s sends no write if the server does not return the link's path", async (tool, args, what) => {
-  const hidePaths: Deployment = async (request) => {
+  const hidePaths: Handler = async (request) => {
     const response = await world.fetch(request);
     return new Response(
       (await response.text()).replaceAll(/"path":"[^"]*"/g, '"path":null'),
