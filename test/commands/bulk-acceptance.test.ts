@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { lease_ms } from "../../src/state/job-runs.ts";
 import { setClockAhead } from "../support/clock.ts";
 import { createUsedFolder } from "../support/command.ts";
-import { connectV2, type ToolClient, type Reply } from "../support/mcp-clients.ts";
+import { connectV2, type ToolClient, type Verdict } from "../support/mcp-clients.ts";
 import { plantEmbedded } from "./plant-embedded.ts";
 
 /** Changes every link with "spring" in its name, in a project of five thousand links. */
@@ -27,7 +27,7 @@ test("a bulk change can be rejected, approved, resumed after a kill, and undone"
   await using folder = await createUsedFolder();
   await plantEmbedded(folder.path, links);
   const asked: string[] = [];
-  let reply: Reply = { action: "decline" };
+  let reply: Verdict = { action: "decline" };
   const elicit = async (message: string) => {
     asked.push(message);
     // A reply without a delay would count as not shown to the user.

@@ -30,16 +30,16 @@ type Stdio = {
 
 type Http = { readonly transport: "http"; readonly url: string; readonly token?: string };
 
-export type Reply = {
+export type Verdict = {
   readonly action: "accept" | "decline" | "cancel";
   readonly content?: Record<string, boolean | number>;
 };
 
 export type ClientSetup = TransportOptions & {
   /** The person at the client. Without one, the client cannot show forms. */
-  readonly elicit?: (message: string) => Reply | Promise<Reply>;
+  readonly elicit?: (message: string) => Verdict | Promise<Verdict>;
   /** The browser that the client can open, in place of a form. */
-  readonly open?: (url: string) => Reply | Promise<Reply>;
+  readonly open?: (url: string) => Verdict | Promise<Verdict>;
   /** Whether the client listens for changes of the list of tools. */
   readonly watches?: boolean;
 };
@@ -83,11 +83,11 @@ export type StdioChild = {
   readonly ended: Promise<number | null>;
 };
 
-export const approve = (): Reply => ({ action: "accept", content: { approve: true } });
+export const approve = (): Verdict => ({ action: "accept", content: { approve: true } });
 
 export const self = { name: "waypost-tests", version: "1.0.0" };
 
-export type Elicit = (message: string, address: Address) => Reply | Promise<Reply>;
+export type Elicit = (message: string, address: Address) => Verdict | Promise<Verdict>;
 
 type Address = { readonly url?: string; readonly elicitationId?: string };
 

@@ -12,7 +12,7 @@ import { readPlanned, type SimPlan } from "./planned.ts";
 import { playJob } from "./play-job.ts";
 import { openStage, type Model } from "./stage.ts";
 import { type Apps, isSameLink } from "./truth.ts";
-import { draftWish, foreseePlan, toPlanWanted, type Wish } from "./wanted.ts";
+import { draftWish, foreseePlan, toPlanWanted, type Goal } from "./wanted.ts";
 import { budgets } from "../../../src/contract/limits.ts";
 import type { Link } from "../../../src/contract/links.ts";
 
@@ -86,7 +86,7 @@ async function undo(
   if (played.job.state === "done") checkRestored(stage, undone);
 }
 
-async function makePlan(stage: Model, wish: Wish): Promise<SimPlan> {
+async function makePlan(stage: Model, wish: Goal): Promise<SimPlan> {
   const { truth, complain } = stage;
   const apps = await listApps(stage);
   const planned = await plan(stage, "plan", toPlanWanted(wish));

@@ -9,7 +9,7 @@ import { isAsPlanned, type Apps, type Truth } from "./truth.ts";
 
 type Rows = readonly (LinkFields & { readonly id?: string })[];
 
-export type Wish =
+export type Goal =
   | { readonly operation: "upsert" | "update" | "delete"; readonly rows: Rows }
   | {
       readonly operation: "update" | "delete";
@@ -46,7 +46,7 @@ function draftAndroidApp(chance: Chance): LinkFields["android_app"] {
   };
 }
 
-export function draftWish(chance: Chance, { links }: Truth): Wish {
+export function draftWish(chance: Chance, { links }: Truth): Goal {
   // Small plans are more likely, as most cases need only a few rows.
   const most = Math.min(chance.between(1, mostRows), chance.between(1, mostRows));
   const some = chance.shuffle([...links.values()]).slice(0, most);
@@ -115,7 +115,7 @@ function nameLink(
   return chance.isLikely(0.5) ? { id } : { path };
 }
 
-export function toPlanWanted(wish: Wish): PlanInput {
+export function toPlanWanted(wish: Goal): PlanInput {
   if ("rows" in wish) return { operation: wish.operation, source: { rows: wish.rows } };
   const filters = [{ field: "name", condition: "cont", value: wish.word }] as const;
   return { operation: wish.operation, filters, changes: wish.changes };
@@ -123,7 +123,7 @@ export function toPlanWanted(wish: Wish): PlanInput {
 
 export type Forecast = { readonly action: PlanAction; readonly id: string | null };
 
-export function foreseePlan(wish: Wish, { links, findAt }: Truth, apps: Apps): readonly Forecast[] {
+export function foreseePlan(wish: Goal, { links, findAt }: Truth, apps: Apps): readonly Forecast[] {
   if ("word" in wish) {
     return [...links.values()]
       .filter(({ name }) => name?.includes(wish.word) === true)
@@ -144,7 +144,7 @@ export function foreseePlan(wish: Wish, { links, findAt }: Truth, apps: Apps): r
 }
 
 function foreseeRow(
-  operation: Wish["operation"],
+  operation: Goal["operation"],
   fields: LinkFields,
   link: Link | undefined,
   apps: Apps,

@@ -7,13 +7,13 @@ import {
   type AssistantWorld,
   type Era,
 } from "../../support/assistant-world.ts";
-import type { Elicit, Reply, ToolResult } from "../../support/mcp-clients.ts";
+import type { Elicit, Verdict, ToolResult } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 import type { RawCall, RawResult } from "../../support/mcp-http.ts";
 
 /** The capabilities of a client that can open the approval page for the user. */
 const opensPages = { elicitation: { url: {} } };
-const agree: Reply = { action: "accept" };
+const agree: Verdict = { action: "accept" };
 const page_check_ms = 250;
 const longest_wait_ms = 50_000;
 
@@ -149,7 +149,7 @@ describe.each(eras)("a %s client that can open URLs", (era) => {
     expect(pages).toHaveLength(1);
   });
 
-  test.each<[string, Reply, string]>([
+  test.each<[string, Verdict, string]>([
     ["declines to open the page", { action: "decline" }, "approval_declined"],
     ["closes the prompt", { action: "cancel" }, "approval_required"],
   ])("a call is not approved if the user %s", async (_, reply, code) => {

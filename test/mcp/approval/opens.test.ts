@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { decideInTab, openTab } from "../../support/browser.ts";
 import { createGate } from "../../support/clock.ts";
-import { connectV1, connectV2, type ClientSetup, type Reply } from "../../support/mcp-clients.ts";
+import { connectV1, connectV2, type ClientSetup, type Verdict } from "../../support/mcp-clients.ts";
 import { openTestServer, type TestServer, type Tenant } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
@@ -43,7 +43,7 @@ describe.each(["stdio", "HTTP"] as const)("an approval page opened over %s", (wa
       const decisions = ["decline", "approve"] as const;
       const opened: string[] = [];
       const pressed: Promise<void>[] = [];
-      const open = (url: string): Reply => {
+      const open = (url: string): Verdict => {
         const decision = decisions[opened.length] ?? "decline";
         opened.push(url);
         // The client replies while the user is still reading.
@@ -66,7 +66,7 @@ describe.each(["stdio", "HTTP"] as const)("an approval page opened over %s", (wa
   test.each(names)("%s can disconnect while a call waits for approval", async (name) => {
     const tenant = await testServer.addTenant();
     const opened = createGate();
-    const open = (): Reply => {
+    const open = (): Verdict => {
       opened.open();
       return { action: "accept" };
     };

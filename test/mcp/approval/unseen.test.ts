@@ -7,7 +7,7 @@ import {
   type AssistantWorld,
   type Era,
 } from "../../support/assistant-world.ts";
-import type { Elicit, Reply } from "../../support/mcp-clients.ts";
+import type { Elicit, Verdict } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 
 /** Tests when the server concludes that a client did not show the form to a user. */
@@ -28,7 +28,7 @@ openForEach(createAssistantWorld, async (opened) => {
 function connect(
   era: Era,
   after_ms: number,
-  reply: Reply | Error,
+  reply: Verdict | Error,
   more: object = {},
   { connect: open, advance } = assistant,
 ) {
@@ -62,11 +62,16 @@ test.each(legacyEras)(
   },
 );
 
-const decline: Reply = { action: "decline" };
-const cancel: Reply = { action: "cancel" };
+const decline: Verdict = { action: "decline" };
+const cancel: Verdict = { action: "cancel" };
 const ownTimeout = Object.assign(new Error("Request timed out"), { code: -32001 });
 
-type FormReply = readonly [what: string, after_ms: number, outcome: Outcome, reply: Reply | Error];
+type FormReply = readonly [
+  what: string,
+  after_ms: number,
+  outcome: Outcome,
+  reply: Verdict | Error,
+];
 type Outcome = "gets the approval page" | "gets the error approval_declined";
 
 const replies: readonly FormReply[] = [
@@ -127,7 +132,7 @@ describe.each(eras)("a %s client", (era) => {
   test("that instantly declines a form does not turn off forms for other keys", async () => {
     await deleteLink(await connect(era, 0, decline));
     const key = await assistant.world.addKey();
-    const yes: Reply = { action: "accept", content: { approve: true } };
+    const yes: Verdict = { action: "accept", content: { approve: true } };
     const other = await connect(era, 1000, yes, { key });
     expect((await deleteLink(other)).deleted.id).toBe(id);
     expect(questions).toBe(2);

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
 import type { Scope } from "../../../src/contract/rights.ts";
-import type { Reply, ToolResult } from "../../support/mcp-clients.ts";
+import type { Verdict, ToolResult } from "../../support/mcp-clients.ts";
 import { decideOnPage, type TestServer, type Tenant } from "../../support/mcp-http.ts";
 
 /** The acceptance test: what every client must be able to do over each transport. */
@@ -12,7 +12,7 @@ export type Seat = {
 };
 
 export type Person = {
-  readonly elicit: ((message: string) => Promise<Reply>) | undefined;
+  readonly elicit: ((message: string) => Promise<Verdict>) | undefined;
   readonly asked: string[];
   decision: "approve" | "decline";
 };
