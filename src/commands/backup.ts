@@ -33,7 +33,7 @@ export const backup: Command<typeof backupFlags> = {
 };
 
 async function run(
-  { config, flags, host }: Invocation<typeof backupFlags>,
+  { config, flags, runtime }: Invocation<typeof backupFlags>,
   file: string,
 ): Promise<void> {
   if (isAddress(file)) throw new UsageFault("use backup FILE (see waypost --help)");
@@ -46,7 +46,7 @@ async function run(
   }
   refuseOtherVersions(config);
   const made_at = clock.now();
-  const signal = listenForStop(host);
+  const signal = listenForStop(runtime);
   const files = await write(data, file, { made_at, signal }).catch((error: unknown) => {
     if (signal.aborted) throw new Interrupted("stopped; no backup was written");
     throw explainUncopied(error, file);

@@ -81,7 +81,7 @@ async function restore({ config, flags }: BinInvocation, id: string): Promise<vo
   say(`Restored the ${label} ${quote(name)} in project ${quote(project.subdomain)}.`);
 }
 
-function empty({ config, flags, host }: BinInvocation): Promise<boolean> {
+function empty({ config, flags, runtime }: BinInvocation): Promise<boolean> {
   const { json = false, yes = false } = flags;
   return withOperator(config, async (operator) => {
     const { id, subdomain } = await requireProject(operator.store.db, flags.project);
@@ -94,9 +94,9 @@ function empty({ config, flags, host }: BinInvocation): Promise<boolean> {
     }
     say(`The bin of the project ${subdomain} has ${count} deleted links and apps.`);
     // --yes needs this too, so that the first Ctrl-C cannot interrupt the deletion halfway.
-    const signal = listenForStop(host);
-    if (!yes && host.input.isTTY) say("Deleted entries cannot be restored.");
-    if (!yes && !(await confirmAtTerminal(host.input, signal))) {
+    const signal = listenForStop(runtime);
+    if (!yes && runtime.input.isTTY) say("Deleted entries cannot be restored.");
+    if (!yes && !(await confirmAtTerminal(runtime.input, signal))) {
       conclude(json, { emptied: 0 }, "Nothing was changed.");
       return false;
     }

@@ -11,7 +11,7 @@ import { readClientFile, replaceClientFile } from "./connect/client-file.ts";
 import { clients, findUserFile, type KeyMembers, type McpClient } from "./connect/clients.ts";
 import { formats, serverName } from "./connect/file-formats.ts";
 import { confirmAtTerminal, listenForStop } from "./terminal/ask-to-go-on.ts";
-import { yesHelp, type Command, type Host, type Invocation } from "./terminal/command.ts";
+import { yesHelp, type Command, type Runtime, type Invocation } from "./terminal/command.ts";
 import { print, say } from "./terminal/output.ts";
 
 /** `waypost connect` adds Waypost to an MCP client's settings, or removes it. */
@@ -46,7 +46,7 @@ export const connect: Command<typeof connectFlags> = {
 type ConnectInvocation = Invocation<typeof connectFlags>;
 
 async function run(invocation: ConnectInvocation, name: string): Promise<boolean | void> {
-  const { config, flags, host } = invocation;
+  const { config, flags, runtime } = invocation;
   const client = new Map<string, McpClient>(Object.entries(clients)).get(name);
   if (client === undefined) {
     throw new UsageFault(`use connect with ${connectFlags.CLIENT} (see waypost --help)`);
@@ -55,8 +55,8 @@ async function run(invocation: ConnectInvocation, name: string): Promise<boolean
     throw new UsageFault("connect takes --write or --remove, not both");
   }
   const isWorkspace = flags.workspace === true;
-  const file = findFile(client, host.env, isWorkspace);
-  const entry = createEntry(config, await realpath(host.program), client, isWorkspace);
+  const file = findFile(client, runtime.env, isWorkspace);
+  const entry = createEntry(config, await realpath(runtime.program), client, isWorkspace);
   if (flags.remove === true) return edit(invocation, client, file);
   if (flags.write === true) return edit(invocation, client, file, entry);
   print(formats[client.format].edit("", client.key, entry).trimEnd());
@@ -64,7 +64,7 @@ async function run(invocation: ConnectInvocation, name: string): Promise<boolean
   sayRest(invocation, client, entry, file);
 }
 
-function findFile(client: McpClient, env: Host["env"], isWorkspace: boolean): string {
+function findFile(client: McpClient, env: Runtime["env"], isWorkspace: boolean): string {
   if (isWorkspace) {
     if (client.workspaceFile !== undefined) return resolve(client.workspaceFile);
     throw new UsageFault(`${client.title} has no per-project settings file; omit --workspace`);
@@ -81,7 +81,7 @@ async function edit(
   filePath: string,
   created?: ServerEntry,
 ): Promise<boolean> {
-  const { flags, host } = invocation;
+  const { flags, runtime } = invocation;
   const isWorkspace = flags.workspace === true;
   const file = await readClientFile(filePath);
   if (isWorkspace) await requireInside(file.path);
@@ -106,7 +106,7 @@ async function edit(
     );
   }
   say(describeChange(path, client, old, entry));
-  if (flags.yes !== true && !(await confirmAtTerminal(host.input, listenForStop(host)))) {
+  if (flags.yes !== true && !(await confirmAtTerminal(runtime.input, listenForStop(runtime)))) {
     say("Nothing was changed.");
     return false;
   }

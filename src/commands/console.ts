@@ -13,7 +13,7 @@ export const consoleCommand: Command = {
   flags: {},
 };
 
-async function run({ config, host }: Invocation<object>): Promise<void> {
+async function run({ config, runtime }: Invocation<object>): Promise<void> {
   if (!config.console) throw new UsageFault("the console is off; set WAYPOST_CONSOLE to on");
   if (!isReadByPerson()) {
     throw new UsageFault(
@@ -23,7 +23,7 @@ async function run({ config, host }: Invocation<object>): Promise<void> {
   const isGateway = config.base_url !== undefined;
   const serving = isGateway ? describeAddresses(config, config.port) : await findStatement(config);
   if (serving === undefined) {
-    const serve = writeCommand(config, nameCommand(host.program), "serve");
+    const serve = writeCommand(config, nameCommand(runtime.program), "serve");
     throw new UsageFault(`the console is not running; start it with ${serve}`);
   }
   const state = createLazyState(config);

@@ -50,7 +50,7 @@ export const doctor: Command<typeof doctorFlags> = {
 
 /** Prints a line for each check, with the fix for each fault. Returns false after a fault. */
 async function run(invocation: Invocation<typeof doctorFlags>): Promise<boolean> {
-  const { config, host } = invocation;
+  const { config, runtime } = invocation;
   const faults: string[] = [];
   const note = ({ about, fault, warning, info = "" }: Finding) => {
     const word = fault !== undefined ? "FAULT" : warning !== undefined ? "WARN" : "ok";
@@ -58,7 +58,7 @@ async function run(invocation: Invocation<typeof doctorFlags>): Promise<boolean>
     if (fault !== undefined) faults.push(fault);
   };
   const checks = { ...invocation, note };
-  note(describeConfiguration(config, host.version));
+  note(describeConfiguration(config, runtime.version));
   const { approval_pin_file: pin } = config.secrets;
   await attempt("tools", note, () => chooseTools(config));
   await attempt("pin", note, () => (pin === undefined ? undefined : checkPinFile(pin)));
@@ -145,14 +145,14 @@ function isKeyGiven({ api_key, api_key_file }: Config["secrets"]): boolean {
 }
 
 async function examine(deployment: Deployment, checks: Checks): Promise<void> {
-  const { config, flags, host, note } = checks;
+  const { config, flags, runtime, note } = checks;
   const { own } = deployment;
   const ownerKey = own && !isKeyGiven(config.secrets) ? await findOwnerKey(own) : undefined;
   const isUseless = ownerKey !== undefined && ownerKey.state !== "opens";
   if (isUseless) noteOwnerKey(ownerKey, checks);
   const key = isUseless ? undefined : await attempt("key", note, () => requireKey(config));
   if (ownerKey?.state !== "wrong" && (await noteAnswer(deployment, key, note))) {
-    const { version } = host;
+    const { version } = runtime;
     const inspected = await inspectTools({ config, version, key, deployment, mustExist: true });
     note({ about: "access", info: describeAccess(inspected) });
     if (flags.public === true && isUseless) note({ about: "domain", warning: noKeyForHosts });
@@ -235,9 +235,9 @@ async function tryState({ data }: Config, { state }: Deployment, note: Note): Pr
  * If another machine has the owner's key, a missing key is not a fault: this machine probably runs
  * only `serve`, which needs no key.
  */
-function noteOwnerKey(key: OwnerKey, { config, host, note }: Checks): void {
+function noteOwnerKey(key: OwnerKey, { config, runtime, note }: Checks): void {
   const about = "key";
-  const where = explainOwnerKey(key, nameMakeKey(config, nameCommand(host.program)));
+  const where = explainOwnerKey(key, nameMakeKey(config, nameCommand(runtime.program)));
   const need = `no key was found; ${where}, or set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE`;
   if (key.state === "wrong") note({ about, fault: where });
   else if (key.elsewhere === undefined) note({ about, fault: need });

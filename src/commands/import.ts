@@ -37,7 +37,7 @@ export const importCommand: Command<typeof importFlags> = {
 /** Returns false if some rows of the file were not applied. */
 async function run(invocation: Invocation<typeof importFlags>, file: string): Promise<boolean> {
   const { config, flags } = invocation;
-  const { input } = invocation.host;
+  const { input } = invocation.runtime;
   const operation = readChoice("--operation", flags.operation ?? "upsert", planOperations);
   refuseReadOnly(config, "import");
   const work = async (session: BulkSession) => {

@@ -131,13 +131,13 @@ function cancel(invocation: JobInvocation, id: string): Promise<void> {
 }
 
 function undo(invocation: JobInvocation, id: string): Promise<boolean> {
-  const { config, flags, host } = invocation;
+  const { config, flags, runtime } = invocation;
   refuseReadOnly(config, "jobs undo");
   return withJob(invocation, id, async (session, job) => {
     if (job.isHeld) {
       throw new UsageFault(`the job is still running; run waypost jobs cancel ${id} first`);
     }
     const plan = await session.bulk.plan({ undo: job }, session.owner, session.signal);
-    return confirmAndApply(session, plan, { ...flags, unit: "row", input: host.input });
+    return confirmAndApply(session, plan, { ...flags, unit: "row", input: runtime.input });
   });
 }

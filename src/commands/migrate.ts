@@ -32,11 +32,11 @@ export const migrate: Command<typeof migrateFlags> = {
   flags: migrateFlags,
 };
 
-async function run({ config, flags, host }: Invocation<typeof migrateFlags>): Promise<void> {
+async function run({ config, flags, runtime }: Invocation<typeof migrateFlags>): Promise<void> {
   const place = readTarget(flags.to, config);
   requireOwn(config);
   requireData(config);
-  const signal = listenForStop(host);
+  const signal = listenForStop(runtime);
   const target = describePlace(place);
   let isFilled = false;
   const fill = async (sources: readonly Source[]) => {

@@ -25,7 +25,7 @@ export const restore: Command<typeof restoreFlags> = {
 };
 
 async function run(
-  { config, flags, host }: Invocation<typeof restoreFlags>,
+  { config, flags, runtime }: Invocation<typeof restoreFlags>,
   file: string,
 ): Promise<void> {
   if (isAddress(file)) throw new UsageFault("use restore FILE (see waypost --help)");
@@ -35,7 +35,7 @@ async function run(
       "and run waypost migrate",
   );
   const { data } = config;
-  const signal = listenForStop(host);
+  const signal = listenForStop(runtime);
   const handle = await openFile(file);
   let headers: readonly EntryHeader[] = [];
   try {

@@ -16,7 +16,7 @@ import { serve } from "./serve.ts";
 import { stats } from "./stats.ts";
 import { stdio } from "./stdio.ts";
 import { Interrupted } from "./terminal/ask-to-go-on.ts";
-import { runUsage, suggest, type Command, type Host } from "./terminal/command.ts";
+import { runUsage, suggest, type Command, type Runtime } from "./terminal/command.ts";
 import { print, printTable, say } from "./terminal/output.ts";
 import { tools } from "./tools.ts";
 import { webhooks } from "./webhooks.ts";
@@ -71,16 +71,16 @@ export const commands: Readonly<Record<string, Command>> = {
   },
 };
 
-export async function runCommand(words: readonly string[], host: Host): Promise<number> {
+export async function runCommand(words: readonly string[], runtime: Runtime): Promise<number> {
   try {
-    const end = await run(words, host);
+    const end = await run(words, runtime);
     return typeof end === "number" ? end : end === false ? 1 : 0;
   } catch (error) {
     return explain(error);
   }
 }
 
-async function run(words: readonly string[], host: Host): Promise<boolean | number | void> {
+async function run(words: readonly string[], runtime: Runtime): Promise<boolean | number | void> {
   const [first, topic] = words;
   const isHelp = first === "help" || words.includes("--help") || words.includes("-h");
   // Help comes before `runUsage`, which reads the settings, so that it works if one is invalid.
@@ -88,12 +88,12 @@ async function run(words: readonly string[], host: Host): Promise<boolean | numb
     return showTopic(topic);
   }
   if (isHelp) return print(renderHelp(Object.values(commands)));
-  if (first === "--version") return print(host.version);
+  if (first === "--version") return print(runtime.version);
   // MCP clients run `waypost` without a command.
   const isBare = first === undefined || first.startsWith("-");
   const [name = "", ...rest] = isBare ? ["stdio", ...words] : words;
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (command !== undefined) return runUsage(name, command, rest, host);
+  if (command !== undefined) return runUsage(name, command, rest, runtime);
   const hint = suggest(findNearest(name, Object.keys(commands)));
   throw new UsageFault(`unknown command ${name}${hint} (see waypost --help)`);
 }

@@ -71,9 +71,9 @@ async function run(invocation: Invocation<typeof serveFlags>): Promise<void> {
 
 type ServeParts = Awaited<ReturnType<typeof openParts>>;
 
-async function openParts({ config, flags, host }: Invocation<typeof serveFlags>) {
-  const stopped = host.waitForStop();
-  const command = nameCommand(host.program);
+async function openParts({ config, flags, runtime }: Invocation<typeof serveFlags>) {
+  const stopped = runtime.waitForStop();
+  const command = nameCommand(runtime.program);
   const log = createLog(config);
   const toolbox = chooseTools(config);
   const metrics = await openMetrics(config);
@@ -85,11 +85,11 @@ async function openParts({ config, flags, host }: Invocation<typeof serveFlags>)
   return {
     ...watchWork(log, config, metrics),
     config,
-    version: host.version,
+    version: runtime.version,
     json: flags.json === true,
     command,
     consoleCommand: writeCommand(config, command, "console"),
-    program: resolve(host.program),
+    program: resolve(runtime.program),
     stopped,
     log,
     warn: log.warn,

@@ -44,8 +44,8 @@ async function run(invocation: Invocation<object>): Promise<void> {
 
 type StdioParts = ReturnType<typeof openParts>;
 
-function openParts({ config, host }: Invocation<object>) {
-  const { program, version, keepCompiled, input } = host;
+function openParts({ config, runtime }: Invocation<object>) {
+  const { program, version, keepCompiled, input } = runtime;
   requireTrustedOwner(config.data);
   const output = claimStdout();
   const log = createLog(config);
@@ -62,7 +62,7 @@ function openParts({ config, host }: Invocation<object>) {
     version,
     keepCompiled,
     input,
-    stopped: host.waitForStop(),
+    stopped: runtime.waitForStop(),
     program: resolve(program),
     consoleCommand: writeShellCommand("console"),
     serveCommand,

@@ -23,11 +23,11 @@ export const tools: Command<typeof toolsFlags> = {
   flags: toolsFlags,
 };
 
-async function run({ config, flags, host }: Invocation<typeof toolsFlags>): Promise<void> {
+async function run({ config, flags, runtime }: Invocation<typeof toolsFlags>): Promise<void> {
   const report = createReport(createLog(config));
   const rows = await withDeployment({ config, report }, async (deployment) => {
     const key = readApiKey(config);
-    const inspecting = { config, version: host.version, key, deployment };
+    const inspecting = { config, version: runtime.version, key, deployment };
     const { toolbox, keyContext } = await inspectTools(inspecting);
     await requireValid(openProbe(deployment, key));
     const visible = listVisible(toolbox, keyContext);

@@ -30,7 +30,7 @@ export type BulkSession = {
 
 /** Runs `work` with the configured key. Without `mayCreate`, a missing data folder is an error. */
 export async function withBulk<Result>(
-  { config, host }: Pick<Invocation<object>, "config" | "host">,
+  { config, runtime }: Pick<Invocation<object>, "config" | "runtime">,
   work: (session: BulkSession) => Promise<Result>,
   { mayCreate = false }: { readonly mayCreate?: boolean } = {},
 ): Promise<Result> {
@@ -38,7 +38,7 @@ export async function withBulk<Result>(
   const report = createReport(createLog(config));
   return withDeployment({ config, report }, async (deployment) => {
     const openState = deployment.state.open;
-    const signal = listenForStop(host);
+    const signal = listenForStop(runtime);
     const bulk = createBulk({ openState, clock, random, sleep, report });
     signal.addEventListener("abort", () => void bulk.close());
     try {

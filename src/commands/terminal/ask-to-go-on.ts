@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { UsageFault } from "../../config.ts";
-import type { Host } from "./command.ts";
+import type { Runtime } from "./command.ts";
 import { openScreen } from "./output.ts";
 
 /** Asks for confirmation in the terminal, and listens for signals to stop. */
@@ -11,7 +11,7 @@ export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-export function listenForStop({ waitForStop }: Pick<Host, "waitForStop">): AbortSignal {
+export function listenForStop({ waitForStop }: Pick<Runtime, "waitForStop">): AbortSignal {
   const stop = new AbortController();
   void waitForStop().then(() => stop.abort());
   return stop.signal;

@@ -28,10 +28,10 @@ type RunUsage<Flags> = (
 export type Invocation<Flags> = {
   readonly config: Config;
   readonly flags: FlagValues<Flags>;
-  readonly host: Host;
+  readonly runtime: Runtime;
 };
 
-export type Host = {
+export type Runtime = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The path of the program as the user typed it. */
   readonly program: string;
@@ -61,19 +61,19 @@ export async function runUsage(
   name: string,
   { usages, flags }: Command,
   words: readonly string[],
-  host: Host,
+  runtime: Runtime,
 ): Promise<boolean | number | void> {
   const own = listOptions(flags);
   const options = { ...settingFlags, ...own };
   const { values, positionals } = parse(words, options);
   // A command's own flag with the name of a setting does not change the setting.
   const settings = Object.entries(values).filter(([flag]) => !Object.hasOwn(own, flag));
-  const config = readConfig(host.env, Object.fromEntries(settings) as Record<string, string>);
+  const config = readConfig(runtime.env, Object.fromEntries(settings) as Record<string, string>);
   for (const [usage, [, run]] of Object.entries(usages)) {
     const operands = readOperands(usage, positionals);
     if (operands === undefined) continue;
     refuseOtherFlags(usage, flags, values);
-    return run({ config, flags: values, host }, ...operands);
+    return run({ config, flags: values, runtime }, ...operands);
   }
   const known = Object.keys(usages);
   if (known.every((usage) => listPlaces(usage).length === 0)) {
