@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ChangeResult, CallError, ApprovalRejection, ConsoleQuestion } from "./account.ts";
 import { renderGuard } from "./form-fields.ts";
 import { html, trust, type Html, type Part } from "./html.ts";
-import type { Form, Page, Reply, Visit } from "./page.ts";
+import type { Form, Page, Reply, PageRequest } from "./page.ts";
 import { renderFault, renderForm, renderHidden, renderPin } from "./parts.ts";
 import { writeFrom } from "./read-address.ts";
 
@@ -21,11 +21,11 @@ type ConsoleAct<Result, Done> = {
 };
 
 export async function act<Result, Done = Reply>(
-  visit: Visit,
+  request: PageRequest,
   form: Form,
   { run, back, done, failed }: ConsoleAct<Result, Done>,
 ): Promise<Reply | Done> {
-  const { account } = visit;
+  const { account } = request;
   const typed = { pin: form.read("pin"), count: form.read("count") };
   const [asked, shown] = [form.read("question"), form.read("shown")];
   let fault = asked === "" ? undefined : await account.approve(asked, typed);
@@ -48,7 +48,7 @@ export async function act<Result, Done = Reply>(
     kind: "page",
     title: question.button,
     heading: question.title,
-    body: renderQuestion({ question, visit, hidden, no, fault: why }),
+    body: renderQuestion({ question, request, hidden, no, fault: why }),
     status: 200,
     hasFrames: question.frames !== "",
   };
@@ -56,10 +56,10 @@ export async function act<Result, Done = Reply>(
 
 type ActPage<Result> = Pick<Page, "path" | "needs"> & {
   /** The path that Cancel opens. GET requests for this page are redirected there too. */
-  readonly back: (visit: Visit) => string;
-  readonly run: (visit: Visit, form: Form) => Promise<ChangeResult<Result>>;
-  readonly done: (result: Result, visit: Visit) => Reply;
-  readonly failed: (failure: CallError, visit: Visit) => Reply | Promise<Reply>;
+  readonly back: (request: PageRequest) => string;
+  readonly run: (request: PageRequest, form: Form) => Promise<ChangeResult<Result>>;
+  readonly done: (result: Result, request: PageRequest) => Reply;
+  readonly failed: (failure: CallError, request: PageRequest) => Reply | Promise<Reply>;
 };
 
 /** Creates a page that runs an action when a form is submitted to it, after approval if needed. */
@@ -67,13 +67,13 @@ export function createActPage<Result>(page: ActPage<Result>): Page {
   const { back, run, done, failed, ...place } = page;
   return {
     ...place,
-    show: (visit) => ({ kind: "go", to: back(visit) }),
-    submit: (visit, form) =>
-      act(visit, form, {
-        run: () => run(visit, form),
-        back: back(visit),
-        done: (result) => done(result, visit),
-        failed: (failure) => failed(failure, visit),
+    show: (request) => ({ kind: "go", to: back(request) }),
+    submit: (request, form) =>
+      act(request, form, {
+        run: () => run(request, form),
+        back: back(request),
+        done: (result) => done(result, request),
+        failed: (failure) => failed(failure, request),
       }),
   };
 }
@@ -98,7 +98,7 @@ export function printQuestion({ title, facts, count }: ConsoleQuestion): string 
 
 type QuestionView = {
   readonly question: ConsoleQuestion;
-  readonly visit: Visit;
+  readonly request: PageRequest;
   readonly hidden: readonly (readonly [name: string, value: string])[];
   /** What Cancel opens: another page, or the form again. */
   readonly no: { readonly to: string } | "leave";
@@ -110,8 +110,8 @@ type QuestionView = {
 const reservedFields = new Set(["form_token", "question", "shown", "pin", "count", leave]);
 
 export function renderQuestion(asking: QuestionView): Html {
-  const { question, visit, hidden, fault, isTyped = false } = asking;
-  const address = `${visit.url.pathname}${writeFrom(visit.url)}`;
+  const { question, request, hidden, fault, isTyped = false } = asking;
+  const address = `${request.url.pathname}${writeFrom(request.url)}`;
   const { facts, frames, rows, count, pin, blocked } = question;
   const isOpen = blocked === undefined;
   const faults = [fault, blocked].filter((text) => text !== undefined).join(" ");
@@ -123,7 +123,7 @@ export function renderQuestion(asking: QuestionView): Html {
   return html`<section class="card question" aria-label="What will happen">
     <div class="inside">
       ${renderFault(faults)} ${trust(frames)} ${trust(facts)} ${trust(rows)}
-      ${renderForm(visit, address, fields, attributes)}
+      ${renderForm(request, address, fields, attributes)}
     </div>
   </section>`;
 }

@@ -11,7 +11,7 @@ import { removeBase } from "./base-path.ts";
 import { followHeader } from "./follow-header.ts";
 import { html } from "./html.ts";
 import { listEntries, markNotSent } from "./layout.ts";
-import { isAvailable, type Form, type Page, type Reply, type Visit } from "./page.ts";
+import { isAvailable, type Form, type Page, type Reply, type PageRequest } from "./page.ts";
 import { appPages } from "./pages/apps.ts";
 import { auditPage } from "./pages/audit.ts";
 import { deletedPage } from "./pages/deleted.ts";
@@ -270,7 +270,7 @@ async function findAccount(
   return account;
 }
 
-function findPage(path: string, account: Account): readonly [Page | undefined, Visit["params"]] {
+function findPage(path: string, account: Account): [Page | undefined, PageRequest["params"]] {
   for (const page of pages) {
     const found = page.path.exec(path);
     if (found === null) continue;
@@ -281,7 +281,7 @@ function findPage(path: string, account: Account): readonly [Page | undefined, V
 }
 
 type Session = { readonly token: string; readonly account: Account; readonly place: BrowserOrigin };
-type Forms = Partial<Pick<Visit, "kept" | "isLeft">> & { readonly sent?: Form };
+type Forms = Partial<Pick<PageRequest, "kept" | "isLeft">> & { readonly sent?: Form };
 
 async function showPage(
   { token, account, place }: Session,
@@ -291,8 +291,8 @@ async function showPage(
 ): Promise<Response> {
   const [page, params] = findPage(url.pathname, account);
   const formToken = writeFormToken(token);
-  const visit = { account, url, params, isLocal: isLocal(place), formToken, kept, isLeft };
-  const shown = sent === undefined ? page?.show(visit) : page?.submit?.(visit, sent);
+  const request = { account, url, params, isLocal: isLocal(place), formToken, kept, isLeft };
+  const shown = sent === undefined ? page?.show(request) : page?.submit?.(request, sent);
   const reply: Reply = (await shown) ?? nothingThere;
   if (reply.kind === "go") {
     const isOld = kept !== undefined && !isLeft;
@@ -304,7 +304,7 @@ async function showPage(
   }
   if (reply.kind === "frame") return respondFrame(reply.markup, account.isOwn, headers);
   const waiting = (await account.listWaiting()).length;
-  const frame = { ...visit, base: place.base, entries: listEntries(visit, pages), waiting };
+  const frame = { ...request, base: place.base, entries: listEntries(request, pages), waiting };
   const { fault, status = [fault].flat().some(Boolean) ? 422 : 200 } = reply;
   return respondPage(status, { ...reply, frame }, headers);
 }

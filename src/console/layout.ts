@@ -2,7 +2,7 @@ import { showHidden } from "../text/show-hidden.ts";
 import { icon, mark } from "../look/mark.ts";
 import { listAssets } from "./assets.ts";
 import { html, trust, type Html, type Part } from "./html.ts";
-import { isAvailable, type Page, type PageReply, type Visit } from "./page.ts";
+import { isAvailable, type Page, type PageReply, type PageRequest } from "./page.ts";
 import { addToAddress, renderFault, renderForm, showHost } from "./parts.ts";
 
 /** Renders the frame of every console page, such as the menu and the heading. */
@@ -13,7 +13,7 @@ export type Shell = Omit<PageReply, "kind"> & {
   readonly nonce: string;
 };
 
-type PageFrame = Visit & {
+type PageFrame = PageRequest & {
   readonly base: string;
   readonly entries: readonly MenuEntry[];
   readonly waiting: number;
@@ -23,7 +23,7 @@ type MenuEntry = NonNullable<Page["entry"]> & { readonly isCurrent: boolean };
 
 /** Lists the menu entries of the pages that the key may see. */
 export function listEntries(
-  { account, url }: Pick<Visit, "account" | "url">,
+  { account, url }: Pick<PageRequest, "account" | "url">,
   pages: readonly Page[],
 ): readonly MenuEntry[] {
   return pages.flatMap((page) => {

@@ -5,15 +5,15 @@ import type { Part } from "./html.ts";
 
 /** A page of the console, listed in `src/console/console.ts`. */
 export type Page = {
-  /** Matches the whole path. Its named groups become the visit's `params`. */
+  /** Matches the whole path. Its named groups become the request's `params`. */
   readonly path: RegExp;
   /** The page's menu entry; omitted for pages outside the menu. */
   readonly entry?: PageEntry;
   /** The page is available only if the key may use one of these tools or administrative actions. */
   readonly needs?: string | readonly string[];
-  readonly show: (visit: Visit) => Reply | Promise<Reply>;
+  readonly show: (request: PageRequest) => Reply | Promise<Reply>;
   readonly takesFile?: boolean;
-  readonly submit?: (visit: Visit, form: Form) => Reply | Promise<Reply>;
+  readonly submit?: (request: PageRequest, form: Form) => Reply | Promise<Reply>;
 };
 
 export function isAvailable({ needs }: Page, { mayUse }: Account): boolean {
@@ -29,7 +29,7 @@ type PageEntry = ParentPage & {
 
 export type ParentPage = { readonly name: string; readonly address: string };
 
-export type Visit = {
+export type PageRequest = {
   readonly account: Account;
   readonly url: URL;
   readonly params: Readonly<Record<string, string>>;

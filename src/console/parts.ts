@@ -1,5 +1,5 @@
 import { html, type Html, type Part } from "./html.ts";
-import type { ParentPage, PageReply, Reply, Visit } from "./page.ts";
+import type { ParentPage, PageReply, Reply, PageRequest } from "./page.ts";
 
 /** Parts of pages that several pages share. */
 
@@ -83,7 +83,7 @@ export function renderFacts(
 
 /** A form that changes something, with a CSRF token. */
 export function renderForm(
-  { formToken }: Pick<Visit, "formToken">,
+  { formToken }: Pick<PageRequest, "formToken">,
   address: string,
   body: Part,
   attributes: Html = html`class="stack"`,
@@ -95,13 +95,13 @@ export function renderForm(
 
 /** A form whose only visible element is its submit button. */
 export function renderPost(
-  visit: Pick<Visit, "formToken">,
+  request: Pick<PageRequest, "formToken">,
   address: string,
   button: Html,
   hidden: Readonly<Record<string, string>> = {},
 ): Html {
   const fields = Object.entries(hidden).map(([name, value]) => renderHidden(name, value));
-  return renderForm(visit, address, [fields, button], html``);
+  return renderForm(request, address, [fields, button], html``);
 }
 
 export type RowColumn<Row> = {

@@ -18,7 +18,7 @@ import {
   type Values,
 } from "./form-fields.ts";
 import { html, type Html, type Part } from "./html.ts";
-import type { ParentPage, Form, Page, PageReply, Reply, Visit } from "./page.ts";
+import type { ParentPage, Form, Page, PageReply, Reply, PageRequest } from "./page.ts";
 import {
   addNote,
   renderBox,
@@ -53,7 +53,10 @@ export type RecordPages<Kind extends RecordKind> = {
   readonly settings?: RecordForm;
   /** Candidates for the page's title; the first non-empty one is used. */
   readonly names: (record: Records[Kind]) => readonly (string | null | undefined)[];
-  readonly loadView: (visit: Visit, record: Records[Kind]) => Promise<RecordView | Unreadable>;
+  readonly loadView: (
+    request: PageRequest,
+    record: Records[Kind],
+  ) => Promise<RecordView | Unreadable>;
   readonly deleted: string;
 };
 
@@ -126,26 +129,26 @@ export function createRecordPages<Kind extends RecordKind>(
     ...kind.forms.map((form): Page => ({
       path: new RegExp(`^${path}${form.suffix ?? ""}$`),
       needs: form.suffix === undefined ? `get_${name}` : form.tool,
-      show: (visit) => show(kind, visit, { form }),
-      submit: (visit, sent) => save(kind, visit, sent, form),
+      show: (request) => show(kind, request, { form }),
+      submit: (request, sent) => save(kind, request, sent, form),
     })),
     createActPage({
       path: new RegExp(`^${path}/delete$`),
       needs: `delete_${name}`,
-      back: (visit) => writeAddress(kind, visit),
+      back: (request) => writeAddress(kind, request),
       run: ({ account, params }) => account.act(`delete_${name}`, { id: readParam(params, "id") }),
-      done: (_, visit) => ({
+      done: (_, request) => ({
         kind: "go",
-        to: addNote(readBack(list, visit).address, kind.deleted),
+        to: addNote(readBack(list, request).address, kind.deleted),
       }),
-      failed: ({ message }, visit) => show(kind, visit, { form: main, fault: message }),
+      failed: ({ message }, request) => show(kind, request, { form: main, fault: message }),
     }),
   ];
 }
 
 function writeAddress(
   { base }: RecordNaming,
-  { params, url }: Pick<Visit, "params" | "url">,
+  { params, url }: Pick<PageRequest, "params" | "url">,
   suffix = "",
 ): string {
   return `${base}/${encodeURIComponent(readParam(params, "id"))}${suffix}${writeFrom(url)}`;
@@ -153,7 +156,7 @@ function writeAddress(
 
 type RecordNaming = Pick<RecordPages<RecordKind>, "base" | "label" | "list" | "title">;
 
-function readBack({ name, address }: ParentPage, { url }: Visit): ParentPage {
+function readBack({ name, address }: ParentPage, { url }: PageRequest): ParentPage {
   const from = url.searchParams.get("from") ?? "";
   const query = from === "" ? "" : `?${String(new URLSearchParams(from))}`;
   return { name, address: `${address}${query}` };
@@ -174,10 +177,10 @@ type FormState = {
 
 async function show<Kind extends RecordKind>(
   kind: PagesWithForms<Kind>,
-  visit: Visit,
+  request: PageRequest,
   state: FormState,
 ): Promise<Reply> {
-  const { account, params } = visit;
+  const { account, params } = request;
   const id = readParam(params, "id");
   const [main, ...others] = await Promise.all([
     account.readRecord(kind.name, id),
@@ -185,26 +188,26 @@ async function show<Kind extends RecordKind>(
   ]);
   const read = [main, ...others];
   const failed = read.find((each) => each?.kind === "failed");
-  if (failed?.kind === "failed") return showFailed(kind, visit, state, failed.failure);
+  if (failed?.kind === "failed") return showFailed(kind, request, state, failed.failure);
   if (main?.kind !== "done") return showGone(kind);
   const [view, ...forms] = await Promise.all([
-    kind.loadView(visit, main.result),
+    kind.loadView(request, main.result),
     ...kind.forms.map((form, at) => {
       const own = read[at];
-      return own?.kind === "done" && renderRecordForm(kind, visit, state, form, own.result);
+      return own?.kind === "done" && renderRecordForm(kind, request, state, form, own.result);
     }),
   ]);
   if ("failure" in view) {
     const { failure } = view;
-    return failure === undefined ? showGone(kind) : showFailed(kind, visit, state, failure);
+    return failure === undefined ? showGone(kind) : showFailed(kind, request, state, failure);
   }
   return {
     kind: "page",
     title: kind.names(main.result).find((name) => name) ?? "",
-    above: readBack(kind.list, visit),
+    above: readBack(kind.list, request),
     actions:
       account.mayUse(`delete_${kind.name}`) &&
-      renderPost(visit, writeAddress(kind, visit, "/delete"), deleteButton),
+      renderPost(request, writeAddress(kind, request, "/delete"), deleteButton),
     fault: state.fault,
     body: html`<div class="columns">
       <div class="column">${view.above} ${forms}</div>
@@ -220,21 +223,21 @@ const deleteButton = html`<button class="grave">Delete…</button>`;
 /** Shows the input even if the record cannot be read. */
 async function showFailed(
   kind: RecordNaming,
-  visit: Visit,
+  request: PageRequest,
   { form, failure, fault }: FormState,
   why: CallError,
 ): Promise<Reply> {
-  const page = { kind: "page", title: kind.title, above: readBack(kind.list, visit) } as const;
-  if (visit.kept === undefined || !visit.account.mayUse(form.tool)) {
+  const page = { kind: "page", title: kind.title, above: readBack(kind.list, request) } as const;
+  if (request.kept === undefined || !request.account.mayUse(form.tool)) {
     return { ...page, fault: fault ?? why.message, body: "", status: 503 };
   }
   const failed = { form, failure: failure ?? why };
-  return { ...page, body: await renderRecordForm(kind, visit, failed, form, {}), status: 422 };
+  return { ...page, body: await renderRecordForm(kind, request, failed, form, {}), status: 422 };
 }
 
 async function renderRecordForm(
   kind: RecordNaming,
-  { account, params, url, formToken, ...visit }: Visit,
+  { account, params, url, formToken, ...request }: PageRequest,
   state: FormState,
   form: RecordForm,
   record: JsonObject,
@@ -246,7 +249,7 @@ async function renderRecordForm(
     heading === undefined ? renderBox("Fields", { inside }) : renderCard(heading, { inside });
   if (!mayWrite && heading === undefined) return renderBody(renderValues(fields, values));
   const isAddressed = form === state.form;
-  const kept = isAddressed ? visit.kept : undefined;
+  const kept = isAddressed ? request.kept : undefined;
   const failure = isAddressed ? state.failure : undefined;
   const typed = kept === undefined ? values : readTyped(fields, kept);
   const was = kept === undefined ? values : { ...readShown(fields, kept), ...state.seen };
@@ -283,13 +286,13 @@ async function renderInputs({ fields, render }: Inputs, shown: ShownFields): Pro
 /** Saves only changed fields. Shows concurrent changes before overwriting them. */
 async function save<Kind extends RecordKind>(
   kind: PagesWithForms<Kind>,
-  visit: Visit,
+  request: PageRequest,
   sent: Form,
   form: RecordForm,
 ): Promise<Reply> {
-  const { account, params } = visit;
+  const { account, params } = request;
   const { fields } = form;
-  const again = { ...visit, kept: sent };
+  const again = { ...request, kept: sent };
   if (!account.mayUse(form.tool)) return showGone(kind);
   const id = readParam(params, "id");
   const [was, typed] = [readShown(fields, sent), readTyped(fields, sent)];
@@ -297,7 +300,7 @@ async function save<Kind extends RecordKind>(
   if (found === undefined) return showGone(kind);
   if (found.kind === "failed") return showFailed(kind, again, { form }, found.failure);
   const changed = listChanged(fields, was, typed);
-  const back = writeAddress(kind, visit);
+  const back = writeAddress(kind, request);
   if (changed.length === 0) return { kind: "go", to: addNote(back, "unchanged") };
   const now = readValues(fields, found.result);
   const problems = listConflicts(changed, { was, typed, now });
@@ -307,7 +310,7 @@ async function save<Kind extends RecordKind>(
     const seen = Object.fromEntries(changed.map((name) => [name, now[name] ?? ""]));
     return show(kind, again, { form, seen, failure });
   }
-  return act(visit, sent, {
+  return act(request, sent, {
     run: () => form.save(id, writeChanges(form, typed, changed), account),
     done: () => ({ kind: "go", to: addNote(back, "saved") }),
     failed: (failure) => show(kind, again, { form, failure }),
@@ -347,12 +350,12 @@ type Creation<Result> = Inputs & {
   readonly usual?: Values;
   readonly preview?: (account: Account) => Html | undefined;
   /** Asks for confirmation if the input is probably a mistake. */
-  readonly check?: (visit: Visit, sent: Form, typed: Values) => Reply | undefined;
+  readonly check?: (request: PageRequest, sent: Form, typed: Values) => Reply | undefined;
   /** Whether the form has a unique ID, so that submitting it twice creates only one record. */
   readonly makesOnlyOne?: boolean;
   /** `once` is the form's unique ID, or empty. */
   readonly run: (
-    visit: Visit,
+    request: PageRequest,
     typed: Values,
     changed: readonly string[],
     once: string,
@@ -366,19 +369,19 @@ export function createNewPage<Result>(creation: Creation<Result>): Page {
   return {
     path: new RegExp(`^${address}$`),
     needs,
-    show: (visit) => showNew(creation, visit),
-    submit: async (visit, sent) => {
+    show: (request) => showNew(creation, request),
+    submit: async (request, sent) => {
       const typed = readTyped(fields, sent);
-      const question = check?.(visit, sent, typed);
+      const question = check?.(request, sent, typed);
       if (question !== undefined) return question;
       const changed = listChanged(fields, blank, typed);
-      return act(visit, sent, {
-        run: () => run(visit, typed, changed, sent.read("once")),
+      return act(request, sent, {
+        run: () => run(request, typed, changed, sent.read("once")),
         done,
         failed: (failure) =>
           failure.code === madeBefore
             ? showMadeBefore(creation.label, creation.list, failure)
-            : showNew(creation, { ...visit, kept: sent }, failure),
+            : showNew(creation, { ...request, kept: sent }, failure),
       });
     },
   };
@@ -400,11 +403,11 @@ export function showMadeBefore(label: string, list: ParentPage, { message }: Cal
 
 async function showNew(
   creation: Omit<Creation<never>, "needs" | "check" | "run" | "done">,
-  visit: Visit,
+  request: PageRequest,
   failure?: CallError,
 ): Promise<Reply> {
   const { label, list, address, fields, usual = readValues(fields, {}) } = creation;
-  const { account, kept } = visit;
+  const { account, kept } = request;
   const values = kept === undefined ? usual : readTyped(fields, kept);
   const marks = creation.mark?.(account, "new", false);
   const attributes = html`class="stack" ${marks} ${renderGuard(kept !== undefined)}`;
@@ -414,7 +417,7 @@ async function showNew(
       <button class="main">${creation.button}</button>
       <a class="button quiet" href="${list.address}">Cancel</a>
     </div>`;
-  const inside = renderForm(visit, address, body, attributes);
+  const inside = renderForm(request, address, body, attributes);
   const preview = creation.preview?.(account);
   return {
     kind: "page",

@@ -3,7 +3,7 @@ import { writeWords } from "../text/write-label.ts";
 import { writeLocalTime, parseTime } from "../contract/local-time.ts";
 import type { Account } from "./account.ts";
 import { html, type Html, type Part } from "./html.ts";
-import type { Visit } from "./page.ts";
+import type { PageRequest } from "./page.ts";
 import { renderCard, renderForm, renderHidden, renderList, shorten } from "./parts.ts";
 import type { ListedChange } from "./records.ts";
 
@@ -11,14 +11,14 @@ import type { ListedChange } from "./records.ts";
 
 export function renderChanges(
   changes: readonly ListedChange[],
-  visit: Visit,
+  request: PageRequest,
   empty = "No changes yet.",
 ): Html {
   if (changes.length === 0) return html`<p class="soft">${empty}</p>`;
-  const list = renderList(changes.map((change) => renderChange(change, visit)));
-  if (!changes.some((change) => canUndo(change, visit))) return list;
-  const back = renderHidden("back", writeOwnAddress(visit.url));
-  return renderForm(visit, undoAddress, [back, list], html``);
+  const list = renderList(changes.map((change) => renderChange(change, request)));
+  if (!changes.some((change) => canUndo(change, request))) return list;
+  const back = renderHidden("back", writeOwnAddress(request.url));
+  return renderForm(request, undoAddress, [back, list], html``);
 }
 
 export const historyAddress = "/history";
@@ -34,8 +34,12 @@ function writeOwnAddress({ pathname, searchParams }: URL): string {
 const mostInCard = 6;
 
 /** Lists the latest changes of a record, with a link to all of its changes. */
-export async function renderHistory(visit: Visit, target: string, empty?: string): Promise<Part> {
-  const { account } = visit;
+export async function renderHistory(
+  request: PageRequest,
+  target: string,
+  empty?: string,
+): Promise<Part> {
+  const { account } = request;
   if (!account.mayUse("list_changes")) return "";
   const answer = await account.call("list_changes", {}, { target, page: 1 });
   if (answer.kind === "failed") return "";
@@ -43,16 +47,16 @@ export async function renderHistory(visit: Visit, target: string, empty?: string
   const all = `${historyAddress}?${String(new URLSearchParams({ target }))}`;
   return renderCard("History", {
     inside: [
-      renderChanges(changes.slice(0, mostInCard), visit, empty),
+      renderChanges(changes.slice(0, mostInCard), request, empty),
       changes.length > mostInCard && html`<p><a href="${all}">View all changes</a></p>`,
     ],
   });
 }
 
-function renderChange(change: ListedChange, visit: Visit): Html {
+function renderChange(change: ListedChange, request: PageRequest): Html {
   const { target, at, client, by, note, end } = change;
   const name = nameTarget(change);
-  const address = findAddress(change, visit);
+  const address = findAddress(change, request);
   const isJob = target.kind === "job";
   const text = isJob ? name.charAt(0).toUpperCase() + name.slice(1) : name;
   const shown = html`<bdi>${shorten(text, mostOfName)}</bdi>`;
@@ -65,10 +69,10 @@ function renderChange(change: ListedChange, visit: Visit): Html {
         <p>${!isJob && describeAct(change)} ${subject}</p>
         ${renderFields(change)} ${(doubt || note) && html`<p class="hint">${doubt} ${note}</p>`}
         <p class="hint">
-          ${renderTime(at, visit.account)}${writer && html` · <bdi>${writer}</bdi>`}
+          ${renderTime(at, request.account)}${writer && html` · <bdi>${writer}</bdi>`}
         </p>
       </div>
-      ${renderUndo(change, visit)}
+      ${renderUndo(change, request)}
     </div>
   </li>`;
 }
@@ -80,7 +84,7 @@ function nameTarget({ target: { kind, id, name } }: ListedChange): string {
   return name || (isById ? `${words} ${nameKey({ id })}` : words);
 }
 
-function findAddress({ target, tool }: ListedChange, { account }: Visit): string | undefined {
+function findAddress({ target, tool }: ListedChange, { account }: PageRequest): string | undefined {
   const { id, kind } = target;
   if (!id || tool.startsWith("delete_")) return undefined;
   if (kind === "link" && account.mayUse("get_link")) return `/links/${encodeURIComponent(id)}`;
@@ -172,7 +176,7 @@ const undoable: ReadonlySet<string> = new Set([
   "page_template",
 ]);
 
-function canUndo(change: ListedChange, { account }: Visit): boolean {
+function canUndo(change: ListedChange, { account }: PageRequest): boolean {
   const { undone_by, target, by, note, fields, tool } = change;
   if (undone_by) return false;
   // Undoing a job needs its plan, which only the key that created the job can read.
@@ -183,9 +187,9 @@ function canUndo(change: ListedChange, { account }: Visit): boolean {
 }
 
 /** Renders a change's undo button. One form encloses the whole list. */
-function renderUndo(change: ListedChange, visit: Visit): Part {
+function renderUndo(change: ListedChange, request: PageRequest): Part {
   if (change.undone_by) return html`<span class="tag">undone</span>`;
-  if (!canUndo(change, visit)) return "";
+  if (!canUndo(change, request)) return "";
   const name = shorten(nameTarget(change), mostOfName);
   if (change.target.kind === "job") {
     const action = `/jobs/${encodeURIComponent(change.target.id ?? "")}/undo`;

@@ -71,8 +71,8 @@ export async function answerSignIn(
     return respondText(404, "This address has expired", [over, " ", signIn]);
   }
   if (form === undefined) return render(arrival, { isOnce, next: url.searchParams.get("next") });
-  const visit = place.cookies.read("visit");
-  const isOurs = visit !== undefined && isFormToken(form.read("form_token"), visit);
+  const visitCookie = place.cookies.read("visit");
+  const isOurs = visitCookie !== undefined && isFormToken(form.read("form_token"), visitCookie);
   const again = { isOnce, next: form.read("next"), kept: form.read("kept") };
   if (!isOurs) return render(arrival, { ...again, fault: "This page has expired. Try again." });
   const opened = isOnce
@@ -204,16 +204,16 @@ async function render(
   { place, options, url }: Arrival,
   { isOnce, next, kept, fault, status = 200 }: SignInForm,
 ): Promise<Response> {
-  const visit = place.cookies.read("visit") ?? randomBytes(32).toString("base64url");
+  const visitCookie = place.cookies.read("visit") ?? randomBytes(32).toString("base64url");
   const asksPin = isOnce && (await options.readPinCheck()) !== undefined;
   const fields = html`${next !== null && renderHidden("next", next)}
     ${kept && renderHidden("kept", kept)} ${isOnce ? renderOnce(asksPin) : renderKey(options)}
     <button class="main wide">Sign in</button>`;
-  const formToken = writeFormToken(visit);
+  const formToken = writeFormToken(visitCookie);
   const body = html`<h1>Sign in</h1>
     ${renderFault(fault)} ${renderForm({ formToken }, isOnce ? url.pathname : start, fields)}
     ${!isOnce && renderCommand(isLocal(place) ? options.consoleCommand : "waypost console")}`;
-  const cookie = ["set-cookie", place.cookies.write("visit", visit)] as const;
+  const cookie = ["set-cookie", place.cookies.write("visit", visitCookie)] as const;
   return respondPage(status, { title: "Sign in", body, frame: undefined }, [cookie]);
 }
 

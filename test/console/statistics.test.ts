@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../src/contract/json.ts";
 import { utc, writeLocalTime } from "../../src/contract/local-time.ts";
-import type { Visit } from "../../src/console/page.ts";
+import type { PageRequest } from "../../src/console/page.ts";
 import { renderLinkStats, statisticsPage } from "../../src/console/pages/statistics.ts";
 import { type WebTab, callTool, signInAt } from "../support/console.ts";
 import { createServed, runJson, type OwnServer } from "../support/command.ts";
@@ -74,9 +74,10 @@ test("statistics pages request the previous period only for sections that show i
   const tryCall = async (...given: Parameters<typeof call>) => (await call(...given)).result;
   const account = { call, tryCall, readToday: () => "2026-01-15", mayUse: () => true };
   // The page reads nothing else of a visit.
-  const visit = { account, url: new URL("https://console.example/statistics") } as unknown as Visit;
-  await statisticsPage.show(visit);
-  await renderLinkStats(visit, "1");
+  const url = new URL("https://console.example/statistics");
+  const request = { account, url } as unknown as PageRequest;
+  await statisticsPage.show(request);
+  await renderLinkStats(request, "1");
   expect(asked.map(({ by, compare }) => [by, compare])).toEqual([
     ["day", true],
     ["link", undefined],

@@ -1,7 +1,7 @@
 import type { Account } from "../account.ts";
 import { html, type Part } from "../html.ts";
 import { renderAnswer, renderPaging, renderRows } from "../list-parts.ts";
-import type { Page, Reply, Visit } from "../page.ts";
+import type { Page, Reply, PageRequest } from "../page.ts";
 import { renderCard, renderList, writeNumber } from "../parts.ts";
 import { readPage } from "../read-address.ts";
 import { createRecordPages } from "../record-page.ts";
@@ -38,10 +38,10 @@ export const appPages: readonly Page[] = [
       creation: { tool: `register_${name}`, button: "Register app", note: "registered" },
       form: { fields },
       names: (app: ListedApp) => [nameApp(kind, app)],
-      loadView: async (visit, app) => {
+      loadView: async (request, app) => {
         const [links, history] = await Promise.all([
-          renderLinks(kind, app[identifier] ?? "", visit.account),
-          renderHistory(visit, app.id),
+          renderLinks(kind, app[identifier] ?? "", request.account),
+          renderHistory(request, app.id),
         ]);
         return { side: [links, history] };
       },
@@ -78,8 +78,8 @@ async function renderLinks(
 
 const perPage = 25;
 
-async function show(visit: Visit): Promise<Reply> {
-  const { account } = visit;
+async function show(request: PageRequest): Promise<Reply> {
+  const { account } = request;
   const listed = appKinds.filter(({ name }) => account.mayUse(`list_${name}s`));
   return {
     kind: "page",
@@ -89,11 +89,11 @@ async function show(visit: Visit): Promise<Reply> {
     body: html`<p class="soft">
         Links open these apps if they are installed, and their store pages if they are not.
       </p>
-      ${await Promise.all(listed.map((kind) => renderKind(kind, visit)))}`,
+      ${await Promise.all(listed.map((kind) => renderKind(kind, request)))}`,
   };
 }
 
-async function renderKind(kind: AppKind, { account, url }: Visit): Promise<Part> {
+async function renderKind(kind: AppKind, { account, url }: PageRequest): Promise<Part> {
   const { name, heading, slug, label } = kind;
   const page = readPage(url, slug);
   const answer = await account.call(`list_${name}s`, { page, limit: perPage });

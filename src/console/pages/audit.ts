@@ -4,7 +4,7 @@ import { showHidden } from "../../text/show-hidden.ts";
 import { writeFieldsInWords, writeLabel } from "../../text/write-label.ts";
 import { html, type Html, type Part } from "../html.ts";
 import { renderAnswer, renderPaging } from "../list-parts.ts";
-import type { Form, Page, Reply, Visit } from "../page.ts";
+import type { Form, Page, Reply, PageRequest } from "../page.ts";
 import {
   countThings,
   goToPlan,
@@ -25,15 +25,15 @@ export const auditPage: Page = {
   path: /^\/audit$/,
   entry: { name: "Audit", address: "/audit", icon: "M3 8.5 6.5 12 13 4.5", group: "Service" },
   needs: "audit_links",
-  show: (visit) => show(visit),
+  show: (request) => show(request),
   submit: planFix,
 };
 
 /** With more links than this, the audit runs only on request. */
 const mostUnasked = 5000;
 
-async function show(visit: Visit, fault?: string): Promise<Reply> {
-  const { account, url } = visit;
+async function show(request: PageRequest, fault?: string): Promise<Reply> {
+  const { account, url } = request;
   const filters = url.searchParams.getAll("filter").map(readFilter);
   const some = filters.length > 0 && { filters };
   const isAsked = url.searchParams.has("look");
@@ -43,7 +43,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
   if (count > mostUnasked) return { ...page, body: renderStart(count) };
   const answer = await account.call("audit_links", { ...some, page: readPage(url) });
   if (answer.kind === "failed") return { ...page, body: renderAnswer(answer, () => "") };
-  return { ...page, body: await renderAudit(answer.result, visit) };
+  return { ...page, body: await renderAudit(answer.result, request) };
 }
 
 function renderStart(count: number): Html {
@@ -59,13 +59,13 @@ function renderStart(count: number): Html {
 
 async function renderAudit(
   { audit, meta }: ToolResults["audit_links"],
-  visit: Visit,
+  request: PageRequest,
 ): Promise<Part> {
   const { groups } = audit;
-  const links = await readLinks(groups, visit);
+  const links = await readLinks(groups, request);
   const sections = severities.map((severity) => {
     const own = groups.filter(({ code }) => findSeverity(code) === severity);
-    const cards = own.map((group) => renderGroup(group, { links, visit }));
+    const cards = own.map((group) => renderGroup(group, { links, request }));
     return (
       cards.length > 0 &&
       html`<section class="findings" aria-label="${severity.title}">
@@ -75,7 +75,7 @@ async function renderAudit(
     );
   });
   const none = html`<div class="empty"><p>No problems found.</p></div>`;
-  const query = new URLSearchParams(visit.url.searchParams);
+  const query = new URLSearchParams(request.url.searchParams);
   query.delete("page");
   query.append("page", "");
   return html`<p class="soft">
@@ -87,7 +87,7 @@ async function renderAudit(
 
 type AuditContext = {
   readonly links: ReadonlyMap<string, Records["link"]>;
-  readonly visit: Visit;
+  readonly request: PageRequest;
 };
 
 /** The maximum number of links that are read to show their names. */
@@ -95,7 +95,7 @@ const mostRead = 100;
 
 async function readLinks(
   groups: readonly AuditGroup[],
-  { account }: Visit,
+  { account }: PageRequest,
 ): Promise<AuditContext["links"]> {
   const ids = new Set(groups.filter(isOfLinks).flatMap((group) => group.ids));
   const read = await Promise.all(
@@ -127,9 +127,9 @@ function renderGroup(group: AuditGroup, known: AuditContext): Html {
   </div>`;
 }
 
-function renderLinks({ ids, count }: AuditGroup, { links, visit }: AuditContext): Html {
+function renderLinks({ ids, count }: AuditGroup, { links, request }: AuditContext): Html {
   const more = count - ids.length;
-  const mayLook = visit.account.mayUse("get_link");
+  const mayLook = request.account.mayUse("get_link");
   const items = ids.map((id) => {
     const { name, path } = links.get(id) ?? {};
     const shown = html`<bdi>${showHidden(name || (path ? `/${path}` : id))}</bdi>`;
@@ -140,8 +140,8 @@ function renderLinks({ ids, count }: AuditGroup, { links, visit }: AuditContext)
   return renderList([items, rest], "found");
 }
 
-function renderFixes(group: AuditGroup, { links, visit }: AuditContext): Part {
-  const { mayUse } = visit.account;
+function renderFixes(group: AuditGroup, { links, request }: AuditContext): Part {
+  const { mayUse } = request.account;
   if (!isOfLinks(group)) {
     const maySee = mayUse("list_ios_apps") || mayUse("list_android_apps");
     return maySee && html`<div><a class="button small" href="/apps">View apps</a></div>`;
@@ -150,15 +150,16 @@ function renderFixes(group: AuditGroup, { links, visit }: AuditContext): Part {
   const filters = listShown(group.filters);
   const paths = group.ids.flatMap((id) => links.get(id)?.path || []);
   const hasFix = group.fix?.tool === "plan_links";
+  const fix = JSON.stringify(group.fix?.arguments);
   if (!hasFix && filters.length === 0 && paths.length <= 1) return "";
   const button = html`<button class="small">Fix…</button>`;
   const list = writeLinkQuery({ search: "", sort: "oldest", page: 1, filters });
   const change = html`${paths.map((path) => renderHidden("path", path))}
     <button class="small">Change these ${paths.length} links…</button>`;
   return html`<div class="buttons">
-    ${hasFix && renderPost(visit, "/audit", button, { fix: JSON.stringify(group.fix?.arguments) })}
+    ${hasFix && renderPost(request, "/audit", button, { fix })}
     ${filters.length > 0 && html`<a class="button small" href="/links${list}">View all</a>`}
-    ${paths.length > 1 && renderForm(visit, "/links/several", change, html``)}
+    ${paths.length > 1 && renderForm(request, "/links/several", change, html``)}
   </div>`;
 }
 
@@ -183,11 +184,11 @@ function renderUnchecked({ not_checked: texts = [], next }: Audit): Part {
 }
 
 /** Creates a plan from the form. Even a forged form could only create a plan, not apply it. */
-async function planFix(visit: Visit, form: Form): Promise<Reply> {
+async function planFix(request: PageRequest, form: Form): Promise<Reply> {
   const args = parse(form.read("fix"));
-  if (args === undefined || !visit.account.mayUse("plan_links")) return show(visit);
-  const answer = await visit.account.call("plan_links", args);
-  return answer.kind === "failed" ? show(visit, answer.failure.message) : goToPlan(answer.result);
+  if (args === undefined || !request.account.mayUse("plan_links")) return show(request);
+  const answer = await request.account.call("plan_links", args);
+  return answer.kind === "failed" ? show(request, answer.failure.message) : goToPlan(answer.result);
 }
 
 function parse(text: string): JsonObject | undefined {

@@ -10,7 +10,7 @@ import {
   renderSearchedList,
   writeListAddress,
 } from "../list-parts.ts";
-import type { Form, Page, Reply, Visit } from "../page.ts";
+import type { Form, Page, Reply, PageRequest } from "../page.ts";
 import { renderForm, type RowColumn } from "../parts.ts";
 import { readPage } from "../read-address.ts";
 import { renderTime } from "../render-changes.ts";
@@ -19,7 +19,7 @@ import { renderTime } from "../render-changes.ts";
 export const deletedPage: Page = {
   path: /^\/deleted$/,
   needs: "list_bin",
-  show: (visit) => show(visit),
+  show: (request) => show(request),
   submit: restore,
 };
 
@@ -35,8 +35,8 @@ function readQuery({ searchParams }: URL): BinQuery {
 }
 
 /** After a restore, `fault` lists the failed items and `restored` counts the others. */
-async function show(visit: Visit, fault?: Part, restored = 0): Promise<Reply> {
-  const { account, url } = visit;
+async function show(request: PageRequest, fault?: Part, restored = 0): Promise<Reply> {
+  const { account, url } = request;
   const query = readQuery(url);
   const { search, kind } = query;
   const answer = await account.admin.listDeleted({
@@ -46,7 +46,7 @@ async function show(visit: Visit, fault?: Part, restored = 0): Promise<Reply> {
   });
   const past = goToLast(url, answer);
   if (past !== undefined) return past;
-  const list = renderAnswer(answer, (result) => renderItems(result, query, visit));
+  const list = renderAnswer(answer, (result) => renderItems(result, query, request));
   const named = kinds.map((name) => [name, `${writeLabel(name)}s`] as const);
   const tools = {
     address: "/deleted",
@@ -70,12 +70,12 @@ async function show(visit: Visit, fault?: Part, restored = 0): Promise<Reply> {
   return { kind: "page", title: "Deleted", fault, body };
 }
 
-function renderItems({ items, meta }: DeletedPage, query: BinQuery, visit: Visit): Html {
+function renderItems({ items, meta }: DeletedPage, query: BinQuery, request: PageRequest): Html {
   const isNarrowed = query.search !== "" || query.kind !== "";
-  const canRestore = visit.account.mayUse("restore_deleted");
+  const canRestore = request.account.mayUse("restore_deleted");
   const list = renderRows({
     things: "Deleted",
-    columns: listColumns(canRestore, visit),
+    columns: listColumns(canRestore, request),
     rows: items,
     empty: isNarrowed ? "No deleted links or apps match." : "The bin is empty.",
     paging: html`${canRestore && selected}
@@ -86,8 +86,8 @@ function renderItems({ items, meta }: DeletedPage, query: BinQuery, visit: Visit
     )}`,
   });
   if (items.length === 0 || !canRestore) return list;
-  const here = writeListAddress("/deleted", query, { page: String(readPage(visit.url)) });
-  return renderForm(visit, here, list, html`data-select`);
+  const here = writeListAddress("/deleted", query, { page: String(readPage(request.url)) });
+  return renderForm(request, here, list, html`data-select`);
 }
 
 const selected = html`<div class="selected">
@@ -99,7 +99,7 @@ type Item = DeletedPage["items"][number];
 
 function listColumns(
   canRestore: boolean,
-  { account }: Visit,
+  { account }: PageRequest,
 ): readonly (RowColumn<Item> | false)[] {
   const deleted = ({ deleted_at }: Item) => renderTime(deleted_at, account);
   return [
@@ -143,17 +143,17 @@ function identify({ kind, identifier }: Omit<Item, "canRestore">): string {
   return kind === "link" ? `/${identifier}` : identifier;
 }
 
-async function restore(visit: Visit, form: Form): Promise<Reply> {
-  const { account, url } = visit;
-  if (!account.mayUse("restore_deleted")) return show(visit);
+async function restore(request: PageRequest, form: Form): Promise<Reply> {
+  const { account, url } = request;
+  if (!account.mayUse("restore_deleted")) return show(request);
   const items = form.has("only") ? [form.read("only")] : form.readAll("item");
   const query = readQuery(url);
   if (items.length === 0) return { kind: "go", to: writeListAddress("/deleted", query, {}) };
   const answer = await account.admin.restoreDeleted(items);
-  if (answer.kind === "asks") return show(visit);
-  if (answer.kind === "failed") return show(visit, answer.failure.message);
+  if (answer.kind === "asks") return show(request);
+  if (answer.kind === "failed") return show(request, answer.failure.message);
   const { failed, restored } = answer.result;
-  if (failed.length > 0) return show(visit, failed.map(renderFailed), restored);
+  if (failed.length > 0) return show(request, failed.map(renderFailed), restored);
   return { kind: "go", to: writeListAddress("/deleted", query, { done: "restored" }) };
 }
 

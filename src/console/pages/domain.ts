@@ -1,6 +1,6 @@
 import { renderField, type Field } from "../form-fields.ts";
 import { html, type Part } from "../html.ts";
-import type { Form, Page, Reply, Visit } from "../page.ts";
+import type { Form, Page, Reply, PageRequest } from "../page.ts";
 import { renderCard, renderForm, renderList } from "../parts.ts";
 import type { ShownDomainReport } from "../records.ts";
 
@@ -14,21 +14,21 @@ export const domainPage: Page = {
     icon: "M2.5 8a5.5 5.5 0 1 0 11 0 5.5 5.5 0 1 0-11 0M2.5 8h11M8 2.5c3.5 3.5 3.5 7.5 0 11",
   },
   needs: "check_domain",
-  show: (visit) => {
-    const { host } = visit.account;
+  show: (request) => {
+    const { host } = request.account;
     const own = host === undefined ? "" : new URL(host).host;
-    return show(visit, { host: visit.kept?.read("host") ?? own });
+    return show(request, { host: request.kept?.read("host") ?? own });
   },
   submit: check,
 };
 
 /** Runs the check only after the user presses the button, because the check sends requests. */
-async function check(visit: Visit, form: Form): Promise<Reply> {
+async function check(request: PageRequest, form: Form): Promise<Reply> {
   const host = form.read("host").trim();
-  const answer = await visit.account.call("check_domain", host === "" ? {} : { host });
-  if (answer.kind === "failed") return show(visit, { host, fault: answer.failure.message });
+  const answer = await request.account.call("check_domain", host === "" ? {} : { host });
+  if (answer.kind === "failed") return show(request, { host, fault: answer.failure.message });
   const { domain } = answer.result;
-  return show(visit, { host: domain.host, domain });
+  return show(request, { host: domain.host, domain });
 }
 
 const hostField: Field = {
@@ -45,7 +45,7 @@ type DomainView = {
   readonly fault?: string;
 };
 
-function show(visit: Visit, { host, domain, fault }: DomainView): Reply {
+function show(request: PageRequest, { host, domain, fault }: DomainView): Reply {
   const form = html`${renderField(hostField, { host })}
     <div class="buttons"><button class="main">Check now</button></div>`;
   const inside = html`<p class="soft">
@@ -53,7 +53,7 @@ function show(visit: Visit, { host, domain, fault }: DomainView): Reply {
       files. This check reads both files over the internet, as Apple and Google do. It also reads
       the copies that Apple and Google keep. It changes nothing.
     </p>
-    ${renderForm(visit, "/domain", form)}`;
+    ${renderForm(request, "/domain", form)}`;
   return {
     kind: "page",
     title: "Domain",

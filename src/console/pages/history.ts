@@ -8,7 +8,7 @@ import {
   renderSearchedList,
   writeListAddress,
 } from "../list-parts.ts";
-import type { Form, Page, Reply, Visit } from "../page.ts";
+import type { Form, Page, Reply, PageRequest } from "../page.ts";
 import { readOwnAddress, readPage } from "../read-address.ts";
 import { historyAddress, renderChanges, undoAddress } from "../render-changes.ts";
 
@@ -47,8 +47,8 @@ const kinds: readonly string[] = [
   "project_settings",
 ];
 
-async function show(visit: Visit): Promise<Reply> {
-  const { account, url } = visit;
+async function show(request: PageRequest): Promise<Reply> {
+  const { account, url } = request;
   const target = (url.searchParams.get("target") ?? "").trim();
   const kind = kinds.find((name) => name === url.searchParams.get("kind")) ?? "";
   const more = {
@@ -63,7 +63,7 @@ async function show(visit: Visit): Promise<Reply> {
   const list = renderAnswer(
     answer,
     ({ changes, meta }) =>
-      html`<div class="inside">${renderChanges(changes, visit)}</div>
+      html`<div class="inside">${renderChanges(changes, request)}</div>
         ${renderPaging(meta, "changes", pages)}`,
   );
   const named = kinds.map((name) => [name, writeLabel(name)] as const);
@@ -88,11 +88,11 @@ async function show(visit: Visit): Promise<Reply> {
   return { kind: "page", title: "History", body };
 }
 
-function undo(visit: Visit, form: Form): Promise<Reply> {
-  const { account, url } = visit;
+function undo(request: PageRequest, form: Form): Promise<Reply> {
+  const { account, url } = request;
   const back = readOwnAddress(form.read("back"), url.origin) ?? new URL(historyAddress, url.origin);
   const here = back.pathname + back.search;
-  return act(visit, form, {
+  return act(request, form, {
     run: () => account.act("undo", { change_id: form.read("change_id") }),
     back: here,
     done: () => {

@@ -1,7 +1,7 @@
 import type { CallError } from "../account.ts";
 import { readTyped, renderField, type Field, type Values } from "../form-fields.ts";
 import { html } from "../html.ts";
-import type { Form, Page, Reply, Visit } from "../page.ts";
+import type { Form, Page, Reply, PageRequest } from "../page.ts";
 import { goToPlan, renderBox, renderForm } from "../parts.ts";
 import { mostFileBytes } from "../read-form.ts";
 import { linkList } from "./link-query.ts";
@@ -11,10 +11,10 @@ export const importPage: Page = {
   path: /^\/links\/import$/,
   needs: "plan_links",
   takesFile: true,
-  show: (visit) => {
-    const { kept, isLeft = false } = visit;
-    if (kept === undefined || isLeft) return show(visit);
-    return show(visit, readTyped(fields, kept), "The file was not kept. Choose it again.");
+  show: (request) => {
+    const { kept, isLeft = false } = request;
+    if (kept === undefined || isLeft) return show(request);
+    return show(request, readTyped(fields, kept), "The file was not kept. Choose it again.");
   },
   submit,
 };
@@ -33,7 +33,9 @@ const fields: readonly Field[] = [
   { name: "skip", kind: "check", label: "Leave out invalid rows" },
 ];
 
-function show(visit: Visit, values: Values = { operation: "upsert" }, fault?: string): Reply {
+const initialValues: Values = { operation: "upsert" };
+
+function show(request: PageRequest, values = initialValues, fault?: string): Reply {
   const form = html`${fields.map((field) => renderField(field, values))}
     <div class="field">
       <label for="file">File</label>
@@ -61,7 +63,7 @@ function show(visit: Visit, values: Values = { operation: "upsert" }, fault?: st
       <a class="button quiet" href="/links">Cancel</a>
     </div>`;
   const attributes = html`class="stack" enctype="multipart/form-data"`;
-  const inside = renderForm(visit, "/links/import", form, attributes);
+  const inside = renderForm(request, "/links/import", form, attributes);
   return {
     kind: "page",
     title: "Import links",
@@ -71,14 +73,14 @@ function show(visit: Visit, values: Values = { operation: "upsert" }, fault?: st
   };
 }
 
-async function submit(visit: Visit, form: Form): Promise<Reply> {
+async function submit(request: PageRequest, form: Form): Promise<Reply> {
   const values = readTyped(fields, form);
   const { upload } = form;
-  if (upload === undefined) return show(visit, values, "Choose a file with links.");
+  if (upload === undefined) return show(request, values, "Choose a file with links.");
   const operation = values["operation"] ?? "";
   const skipsInvalid = values["skip"] !== "";
-  const answer = await visit.account.planFile({ ...upload, operation, skipsInvalid });
-  if (answer.kind === "failed") return show(visit, values, describe(answer.failure));
+  const answer = await request.account.planFile({ ...upload, operation, skipsInvalid });
+  if (answer.kind === "failed") return show(request, values, describe(answer.failure));
   return goToPlan(answer.result);
 }
 

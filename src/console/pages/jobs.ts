@@ -1,7 +1,7 @@
 import { createActPage } from "../act.ts";
 import { html, type Html, type Part } from "../html.ts";
 import { goToLast, renderAnswer, renderPaging, renderRows } from "../list-parts.ts";
-import type { Page, Reply, Visit } from "../page.ts";
+import type { Page, Reply, PageRequest } from "../page.ts";
 import {
   goToPlan,
   renderBox,
@@ -37,7 +37,7 @@ const idPattern = String.raw`/jobs/(?<id>[^/]+)`;
 const jobPage: Page = {
   path: new RegExp(`^${idPattern}$`),
   needs: "get_job",
-  show: (visit) => show(visit),
+  show: (request) => show(request),
 };
 
 const cancelJobPage = createActPage({
@@ -45,8 +45,8 @@ const cancelJobPage = createActPage({
   needs: "cancel_job",
   back: writeBack,
   run: ({ account, params }) => account.act("cancel_job", { job_id: readParam(params, "id") }),
-  done: (_, visit) => ({ kind: "go", to: writeBack(visit) }),
-  failed: ({ message }, visit) => show(visit, message),
+  done: (_, request) => ({ kind: "go", to: writeBack(request) }),
+  failed: ({ message }, request) => show(request, message),
 });
 
 const undoJobPage = createActPage({
@@ -55,7 +55,7 @@ const undoJobPage = createActPage({
   back: writeBack,
   run: ({ account, params }) => account.call("plan_links", { undo: readParam(params, "id") }),
   done: goToPlan,
-  failed: ({ message }, visit) => show(visit, message),
+  failed: ({ message }, request) => show(request, message),
 });
 
 export const jobPages: readonly Page[] = [jobsPage, jobPage, cancelJobPage, undoJobPage];
@@ -64,11 +64,11 @@ export function writeJobAddress(id: string): string {
   return `/jobs/${encodeURIComponent(id)}`;
 }
 
-function writeBack({ params }: Visit): string {
+function writeBack({ params }: PageRequest): string {
   return writeJobAddress(readParam(params, "id"));
 }
 
-async function showJobs({ account, url }: Visit): Promise<Reply> {
+async function showJobs({ account, url }: PageRequest): Promise<Reply> {
   const answer = await account.call("list_jobs", { page: readPage(url) });
   const past = goToLast(url, answer);
   if (past !== undefined) return past;
@@ -108,8 +108,8 @@ async function showJobs({ account, url }: Visit): Promise<Reply> {
   return { kind: "page", title: "Jobs", body };
 }
 
-async function show(visit: Visit, fault?: string): Promise<Reply> {
-  const { account, params } = visit;
+async function show(request: PageRequest, fault?: string): Promise<Reply> {
+  const { account, params } = request;
   const answer = await account.call("get_job", { job_id: readParam(params, "id") });
   if (answer.kind === "failed") {
     return showMissing(
@@ -123,19 +123,19 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
     kind: "page",
     title: describeJob(job),
     above: list,
-    actions: renderButtons(visit, job),
+    actions: renderButtons(request, job),
     fault,
     body: html`<div class="stack narrow">
-      ${renderProgressCard(job)} ${await renderJobRows(visit, job)}
+      ${renderProgressCard(job)} ${await renderJobRows(request, job)}
     </div>`,
   };
 }
 
-function renderButtons(visit: Visit, job: ListedJob): Part {
-  const { mayUse } = visit.account;
+function renderButtons(request: PageRequest, job: ListedJob): Part {
+  const { mayUse } = request.account;
   const { done, left, unknown } = countRows(job);
   const post = (act: string, word: string) =>
-    renderPost(visit, `${writeJobAddress(job.id)}/${act}`, html`<button>${word}</button>`);
+    renderPost(request, `${writeJobAddress(job.id)}/${act}`, html`<button>${word}</button>`);
   if (isRunning(job)) return mayUse("cancel_job") && post("cancel", "Cancel");
   if (!mayUse("plan_links") || !mayUse("apply_plan")) return "";
   const plan = `/plans/${encodeURIComponent(job.plan_id)}`;
@@ -186,7 +186,7 @@ const stateTexts: Readonly<Partial<Record<ListedJob["state"], string>>> = {
 const rowsPerPage = 25;
 
 /** Shows only the failed rows if there are any. The user can switch to all rows. */
-async function renderJobRows({ account, url }: Visit, job: ListedJob): Promise<Part> {
+async function renderJobRows({ account, url }: PageRequest, job: ListedJob): Promise<Part> {
   const { failed, all } = countRows(job);
   const isAll = failed === 0 || url.searchParams.get("rows") === "all";
   const page = readPage(url);

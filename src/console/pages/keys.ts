@@ -9,7 +9,7 @@ import { createActPage } from "../act.ts";
 import { splitLines, type Field, type Values } from "../form-fields.ts";
 import { html, type Part } from "../html.ts";
 import { renderPaging } from "../list-parts.ts";
-import type { Page, Reply, Visit } from "../page.ts";
+import type { Page, Reply, PageRequest } from "../page.ts";
 import { renderBox, renderCard, renderPost, renderTable, type RowColumn } from "../parts.ts";
 import { readPage, readParam } from "../read-address.ts";
 import { createNewPage, showMadeBefore, showSecret } from "../record-page.ts";
@@ -27,7 +27,7 @@ const keysPage: Page = {
     icon: "M13.5 5.8a3.3 3.3 0 1 1-6.6 0 3.3 3.3 0 0 1 6.6 0zM7.9 8.1 2.5 13.5M4.5 11.5l1.7 1.7",
   },
   needs: "list_keys",
-  show: (visit) => show(visit),
+  show: (request) => show(request),
 };
 
 const revoking = { needs: "change_keys", back: () => list.address };
@@ -37,7 +37,7 @@ const revokeKeyPage = createActPage({
   path: /^\/keys\/(?<id>[^/]+)\/revoke$/,
   run: ({ account, params }) => account.admin.revokeKey(readParam(params, "id")),
   done: ({ isOwn }) => (isOwn ? signedOut : { kind: "go", to: "/keys?done=revoked" }),
-  failed: ({ message }, visit) => show(visit, message),
+  failed: ({ message }, request) => show(request, message),
 });
 
 const revokeClientKeyPage = createActPage({
@@ -45,7 +45,7 @@ const revokeClientKeyPage = createActPage({
   path: /^\/keys\/client\/(?<id>[^/]+)\/revoke$/,
   run: ({ account, params }) => account.admin.revokeClientKey(readParam(params, "id")),
   done: () => ({ kind: "go", to: "/keys?done=revoked" }),
-  failed: ({ message }, visit) => show(visit, message),
+  failed: ({ message }, request) => show(request, message),
 });
 
 const newClientKeyPage = createActPage({
@@ -170,12 +170,12 @@ const signedOut: Reply = {
     <p><a class="button" href="/sign-in">Sign in</a></p>`,
 };
 
-async function show(visit: Visit, fault?: string): Promise<Reply> {
-  const { account } = visit;
+async function show(request: PageRequest, fault?: string): Promise<Reply> {
+  const { account } = request;
   const answer = await account.admin.listKeys();
   const { keys, client_keys } =
     answer.kind === "done" ? answer.result : { keys: [], client_keys: [] };
-  const shown = renderPage(visit, "Keys", listColumns(visit), keys, "page");
+  const shown = renderPage(request, "Keys", listColumns(request), keys, "page");
   return {
     kind: "page",
     title: "Keys",
@@ -185,14 +185,14 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
     body: html`<p class="soft">
         Assistants and programs connect with a key. You choose what it may do when you create it.
       </p>
-      ${renderBox("Keys", { below: shown })} ${renderClientKeys(visit, client_keys)}`,
+      ${renderBox("Keys", { below: shown })} ${renderClientKeys(request, client_keys)}`,
   };
 }
 
 const perPage = 25;
 
 function renderPage<Key>(
-  { url }: Visit,
+  { url }: PageRequest,
   title: string,
   columns: readonly (RowColumn<Key> | false)[],
   keys: readonly Key[],
@@ -205,8 +205,8 @@ function renderPage<Key>(
   ${renderPaging(meta, title.toLowerCase(), `/keys?${name}=`)}`;
 }
 
-function listColumns(visit: Visit): readonly (RowColumn<ListedKey> | false)[] {
-  const { account } = visit;
+function listColumns(request: PageRequest): readonly (RowColumn<ListedKey> | false)[] {
+  const { account } = request;
   const writeUse = ({ is_own, last_used_at }: ListedKey) =>
     is_own ? "now" : renderTime(last_used_at, account) || "never";
   return [
@@ -221,26 +221,26 @@ function listColumns(visit: Visit): readonly (RowColumn<ListedKey> | false)[] {
     },
     { name: "Created", look: "late soft when", cell: (key) => renderTime(key.created_at, account) },
     { name: "Last used", look: "late soft when", cell: writeUse },
-    createRevokeColumn(visit, "/keys"),
+    createRevokeColumn(request, "/keys"),
   ];
 }
 
-function createRevokeColumn(visit: Visit, above: string) {
+function createRevokeColumn(request: PageRequest, above: string) {
   return (
-    visit.account.mayUse("change_keys") && {
+    request.account.mayUse("change_keys") && {
       name: "Revoke",
       look: "number revoke",
       cell: (key: { readonly id: string }) => {
         const label = `Revoke ${nameKey(key)}…`;
         const button = html`<button class="small grave" aria-label="${label}">Revoke…</button>`;
-        return renderPost(visit, `${above}/${encodeURIComponent(key.id)}/revoke`, button);
+        return renderPost(request, `${above}/${encodeURIComponent(key.id)}/revoke`, button);
       },
     }
   );
 }
 
-function renderClientKeys(visit: Visit, keys: readonly ClientKey[]): Part {
-  const { account } = visit;
+function renderClientKeys(request: PageRequest, keys: readonly ClientKey[]): Part {
+  const { account } = request;
   const button = html`<button>New client key</button>`;
   const columns = [
     { name: "Client key", cell: (key: ClientKey) => html`<code>${nameKey(key)}</code>` },
@@ -249,7 +249,7 @@ function renderClientKeys(visit: Visit, keys: readonly ClientKey[]): Part {
       look: "late soft when",
       cell: (key: ClientKey) => renderTime(key.created_at, account),
     },
-    createRevokeColumn(visit, "/keys/client"),
+    createRevokeColumn(request, "/keys/client"),
   ];
   return renderCard("Client keys", {
     inside: html`<p class="soft">
@@ -258,8 +258,8 @@ function renderClientKeys(visit: Visit, keys: readonly ClientKey[]): Part {
       </p>
       ${
         account.mayUse("change_keys") &&
-        renderPost(visit, "/keys/client", button, { once: randomUUID() })
+        renderPost(request, "/keys/client", button, { once: randomUUID() })
       }`,
-    below: keys.length > 0 && renderPage(visit, "Client keys", columns, keys, "client"),
+    below: keys.length > 0 && renderPage(request, "Client keys", columns, keys, "client"),
   });
 }

@@ -15,7 +15,7 @@ import {
 } from "../device.ts";
 import { listChanged, readShown, readTyped, readValues } from "../form-fields.ts";
 import { html, type Html, type Part } from "../html.ts";
-import type { Form, Page, Reply, Visit } from "../page.ts";
+import type { Form, Page, Reply, PageRequest } from "../page.ts";
 import { renderCard, renderList, shorten, showHost } from "../parts.ts";
 import { readParam } from "../read-address.ts";
 import { showGone } from "../record-page.ts";
@@ -171,7 +171,7 @@ export const linkDraftPage: Page = {
   submit,
 };
 
-async function submit({ account, params }: Visit, form: Form): Promise<Reply> {
+async function submit({ account, params }: PageRequest, form: Form): Promise<Reply> {
   const id = readParam(params, "id");
   if (!canDraft(account, id)) return showGone(gone);
   const platform = readPlatform(form.read("platform"));

@@ -2,7 +2,7 @@ import type { Account } from "../account.ts";
 import { leave, renderQuestion } from "../act.ts";
 import type { Values } from "../form-fields.ts";
 import { html, trust, type Html, type Part } from "../html.ts";
-import type { Form, Page, PageReply, Reply, Visit } from "../page.ts";
+import type { Form, Page, PageReply, Reply, PageRequest } from "../page.ts";
 import { renderBox, renderCard, renderCopy } from "../parts.ts";
 import { readParam } from "../read-address.ts";
 import { createRecordPages, showGone } from "../record-page.ts";
@@ -25,8 +25,8 @@ export const linkPages = createRecordPages({
     button: "Create link",
     note: "created",
     preview: renderNewPreview,
-    check: (visit, form, typed) =>
-      hasDestination(typed) || form.has(anyway) ? undefined : askToCreate(visit, form, typed),
+    check: (request, form, typed) =>
+      hasDestination(typed) || form.has(anyway) ? undefined : askToCreate(request, form, typed),
   },
   form: { fields: linkFields, write: writeChanges, render: renderFields, mark: markDraft },
   names: ({ name, path }: Records["link"]) => [name, `/${path ?? ""}`],
@@ -34,14 +34,14 @@ export const linkPages = createRecordPages({
   deleted: "deleted",
 });
 
-async function loadView(visit: Visit) {
-  const { account } = visit;
-  const id = readParam(visit.params, "id");
+async function loadView(request: PageRequest) {
+  const { account } = request;
+  const id = readParam(request.params, "id");
   const [answer, explained, stats, history] = await Promise.all([
     account.call("get_link", { id }),
     account.tryCall("explain_link", { id }),
-    renderLinkStats(visit, id),
-    renderHistory(visit, id),
+    renderLinkStats(request, id),
+    renderHistory(request, id),
   ]);
   if (answer.kind === "failed") {
     return { failure: answer.failure.code === "not_found" ? undefined : answer.failure };
@@ -81,7 +81,7 @@ const anyway = "anyway";
 const notKept = new Set(["form_token", leave]);
 
 /** A link without a destination is allowed, but usually a mistake. */
-function askToCreate(visit: Visit, form: Form, typed: Values): Reply {
+function askToCreate(request: PageRequest, form: Form, typed: Values): Reply {
   const isTyped = Object.values(typed).some((value) => value !== "");
   const title = "This link has no destination. Create it anyway?";
   const kept = form.entries.filter(([name]) => !notKept.has(name));
@@ -104,7 +104,7 @@ function askToCreate(visit: Visit, form: Form, typed: Values): Reply {
     title: "New link",
     heading: title,
     above: linkList,
-    body: renderQuestion({ question, visit, hidden, no: leave, noLabel, isTyped }),
+    body: renderQuestion({ question, request, hidden, no: leave, noLabel, isTyped }),
   };
 }
 
@@ -114,7 +114,7 @@ export const linkQrPage: Page = {
   show,
 };
 
-async function show({ account, params }: Visit): Promise<Reply> {
+async function show({ account, params }: PageRequest): Promise<Reply> {
   const page = { kind: "page", title: "QR code", above: linkList } as const;
   const answer = await account.call("get_link", { id: readParam(params, "id") });
   if (answer.kind === "failed") {

@@ -9,7 +9,7 @@ import {
   renderPaging,
   renderSearchedList,
 } from "../list-parts.ts";
-import type { Page, Reply, Visit } from "../page.ts";
+import type { Page, Reply, PageRequest } from "../page.ts";
 import {
   renderFault,
   renderForm,
@@ -52,8 +52,8 @@ export const linksPage: Page = {
   show,
 };
 
-async function show(visit: Visit): Promise<Reply> {
-  const { account, url } = visit;
+async function show(request: PageRequest): Promise<Reply> {
+  const { account, url } = request;
   const { mayUse } = account;
   const query = readLinkQuery(url);
   const added = readAdded(url);
@@ -68,7 +68,7 @@ async function show(visit: Visit): Promise<Reply> {
   if (past !== undefined) return past;
   const list = isFilterRefused(answer)
     ? renderFault("A filter in this address is not valid. Remove it, then add it again.")
-    : renderAnswer(answer, (result) => renderLinks(result, query, visit));
+    : renderAnswer(answer, (result) => renderLinks(result, query, request));
   return {
     kind: "page",
     title: "Links",
@@ -148,14 +148,14 @@ const addedFields: readonly Field[] = [
   { name: "value", kind: "text" },
 ];
 
-function renderLinks(result: ToolResults["list_links"], query: LinkQuery, visit: Visit): Html {
+function renderLinks(result: ToolResults["list_links"], query: LinkQuery, request: PageRequest) {
   const { links, meta = {} } = result;
-  if (links.length === 0) return renderNone(query, visit);
+  if (links.length === 0) return renderNone(query, request);
   const text = writeLinkQuery(query).slice(1);
   // Every row's URL contains this query, so a long query is omitted.
   const isShort = text !== "" && text.length <= mostOfQuery;
   const from = isShort ? `?${String(new URLSearchParams({ from: text }))}` : "";
-  const { mayUse } = visit.account;
+  const { mayUse } = request.account;
   const canSelect = mayUse("plan_links");
   const columns = [canSelect && pickColumn, ...listColumns(from)];
   const isCut = isCountCut(meta, query);
@@ -183,7 +183,7 @@ function renderLinks(result: ToolResults["list_links"], query: LinkQuery, visit:
       </span>
     </div>
     ${paging}`;
-  return renderForm(visit, "/links/several", body, html`data-select`);
+  return renderForm(request, "/links/several", body, html`data-select`);
 }
 
 const mostOfQuery = 300;
@@ -229,7 +229,7 @@ function describeDestination({ destination, ios_app, android_app }: ListedLink):
   return shorten(destination || apps || "No destination", mostOfText);
 }
 
-function renderNone(query: LinkQuery, { account }: Visit): Html {
+function renderNone(query: LinkQuery, { account }: PageRequest): Html {
   const all = html`<a class="button" href="/links">Clear search and filters</a>`;
   const how = account.mayUse("create_link") && " Create the first one, or ask your assistant to.";
   return html`<div class="empty">

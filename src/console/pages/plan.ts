@@ -3,7 +3,7 @@ import type { PlanFault, ConsoleQuestion, ShownPlan } from "../account.ts";
 import { act, printQuestion, renderQuestion } from "../act.ts";
 import { html, type Html, type Part } from "../html.ts";
 import { renderPaging } from "../list-parts.ts";
-import type { Form, Page, Reply, Visit } from "../page.ts";
+import type { Form, Page, Reply, PageRequest } from "../page.ts";
 import { renderCard, renderTable, shorten, showMissing, writeNumber } from "../parts.ts";
 import { readPage, readParam, readPlanPart } from "../read-address.ts";
 import { writeJobAddress } from "./jobs.ts";
@@ -13,14 +13,14 @@ import { linkList } from "./link-query.ts";
 export const planPage: Page = {
   path: /^\/plans\/(?<id>[^/]+)$/,
   needs: "plan_links",
-  show: (visit) => show(visit),
+  show: (request) => show(request),
   submit: apply,
 };
 
 const gone = "The plan belongs to another key, or has expired. It changed nothing.";
 
-async function show(visit: Visit, fault?: string): Promise<Reply> {
-  const { account, params, url } = visit;
+async function show(request: PageRequest, fault?: string): Promise<Reply> {
+  const { account, params, url } = request;
   const plan = await account.readPlan(readParam(params, "id"), readPlanPart(url));
   if (plan === undefined) return showMissing("plan", gone, linkList);
   const { question, undoes } = plan;
@@ -32,18 +32,18 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
     fault,
     body: html`<div class="stack narrow">
       ${question === undefined && renderEnd(plan)} ${renderSource(plan)} ${renderFaults(plan, url)}
-      ${renderConflicts(plan, url)} ${question && renderOpen(question, visit, above.address)}
+      ${renderConflicts(plan, url)} ${question && renderOpen(question, request, above.address)}
     </div>`,
   };
 }
 
-function renderOpen(question: ConsoleQuestion, visit: Visit, back: string): Html {
+function renderOpen(question: ConsoleQuestion, request: PageRequest, back: string): Html {
   const no = { to: back };
-  if (visit.account.mayUse("apply_plan")) {
+  if (request.account.mayUse("apply_plan")) {
     const hidden = [["shown", printQuestion(question)]] as const;
-    return renderQuestion({ question, visit, hidden, no });
+    return renderQuestion({ question, request, hidden, no });
   }
-  return renderQuestion({ question: { ...question, blocked: mayNot }, visit, hidden: [], no });
+  return renderQuestion({ question: { ...question, blocked: mayNot }, request, hidden: [], no });
 }
 
 const mayNot = "Your key may create this plan, but not apply it.";
@@ -160,14 +160,14 @@ const faultColumns = [
 const mostOfText = 200;
 const mostOfMessage = 600;
 
-async function apply(visit: Visit, form: Form): Promise<Reply> {
-  const { account, params } = visit;
+async function apply(request: PageRequest, form: Form): Promise<Reply> {
+  const { account, params } = request;
   const plan_id = readParam(params, "id");
-  if (!account.mayUse("apply_plan")) return show(visit);
-  return act(visit, form, {
+  if (!account.mayUse("apply_plan")) return show(request);
+  return act(request, form, {
     run: () => account.act("apply_plan", { plan_id }),
     back: `/plans/${encodeURIComponent(plan_id)}`,
     done: ({ job }) => ({ kind: "go", to: writeJobAddress(job?.id ?? "") }),
-    failed: ({ message }) => show(visit, message),
+    failed: ({ message }) => show(request, message),
   });
 }

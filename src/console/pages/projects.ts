@@ -4,7 +4,7 @@ import { plans } from "../../contract/rights.ts";
 import type { Field } from "../form-fields.ts";
 import { html, type Part } from "../html.ts";
 import { goToLast, renderAnswer, renderPaging, renderRows } from "../list-parts.ts";
-import type { Page, Reply, Visit } from "../page.ts";
+import type { Page, Reply, PageRequest } from "../page.ts";
 import { renderBox, renderCard, renderCopy, renderFacts, writeNumber } from "../parts.ts";
 import { readPage } from "../read-address.ts";
 import { createRecordPages } from "../record-page.ts";
@@ -134,7 +134,7 @@ export const projectPages: readonly Page[] = [
         account.admin.updateProjectSettings(id, writeSettings(changes)),
     },
     names: ({ name, subdomain }) => [name, subdomain],
-    loadView: async (visit, project) => ({ side: await renderSide(visit, project) }),
+    loadView: async (request, project) => ({ side: await renderSide(request, project) }),
     deleted: "closed",
   }),
 ];
@@ -152,7 +152,7 @@ const noChanges =
 type ShownProject = Records["project"];
 
 async function renderSide(
-  visit: Visit,
+  request: PageRequest,
   { id, subdomain, links_count }: ShownProject,
 ): Promise<Part> {
   const command = `waypost keys create --project ${subdomain ?? ""}`;
@@ -167,14 +167,14 @@ async function renderSide(
   ]);
   return [
     renderCard("About", { inside: facts }),
-    visit.account.mayUse("get_project_settings") && renderCard("Keys", { inside: keys }),
-    await renderHistory(visit, id, noChanges),
+    request.account.mayUse("get_project_settings") && renderCard("Keys", { inside: keys }),
+    await renderHistory(request, id, noChanges),
   ];
 }
 
 const perPage = 25;
 
-async function show({ account, url }: Visit): Promise<Reply> {
+async function show({ account, url }: PageRequest): Promise<Reply> {
   const answer = await account.call("list_projects", { page: readPage(url), limit: perPage });
   const past = goToLast(url, answer);
   if (past !== undefined) return past;

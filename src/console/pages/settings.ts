@@ -2,7 +2,7 @@ import { writeLabel } from "../../text/write-label.ts";
 import type { ServerSettings, ShownSetting } from "../account.ts";
 import { html, type Html, type Part } from "../html.ts";
 import { renderAnswer } from "../list-parts.ts";
-import type { Page, Reply, Visit } from "../page.ts";
+import type { Page, Reply, PageRequest } from "../page.ts";
 import { renderCard, renderFacts, renderFault, renderTable, type RowColumn } from "../parts.ts";
 
 /** The settings of this server, and where each can be changed. */
@@ -18,7 +18,7 @@ export const settingsPage: Page = {
   show,
 };
 
-async function show({ account }: Visit): Promise<Reply> {
+async function show({ account }: PageRequest): Promise<Reply> {
   const answer = await account.admin.readSettings();
   return { kind: "page", title: "Settings", body: renderAnswer(answer, renderSettings) };
 }

@@ -4,7 +4,7 @@ import { writeLabel } from "../../text/write-label.ts";
 import type { Account, CallError } from "../account.ts";
 import { readTyped, renderField, renderGuard, renderOthers, type Field } from "../form-fields.ts";
 import { html, type Html, type Part } from "../html.ts";
-import type { Form, Page, Reply, Visit } from "../page.ts";
+import type { Form, Page, Reply, PageRequest } from "../page.ts";
 import {
   countThings,
   goToPlan,
@@ -24,9 +24,9 @@ import { describeFilter, readFilter, renderQuery, writeLinkQuery } from "./link-
 export const severalPage: Page = {
   path: /^\/links\/several$/,
   needs: "plan_links",
-  show: (visit) => {
-    const { kept } = visit;
-    return kept === undefined ? { kind: "go", to: "/links" } : showForm(visit, kept);
+  show: (request) => {
+    const { kept } = request;
+    return kept === undefined ? { kind: "go", to: "/links" } : showForm(request, kept);
   },
   submit,
 };
@@ -64,22 +64,22 @@ function writeBack({ search, filters }: Selection): string {
   return `/links${writeLinkQuery({ search, filters, sort: "newest", page: 1 })}`;
 }
 
-async function submit(visit: Visit, form: Form): Promise<Reply> {
+async function submit(request: PageRequest, form: Form): Promise<Reply> {
   const selection = readSelection(form);
   const change = planEdit(form.read("way"), form);
-  if (isEmpty(selection) || change === undefined) return showForm(visit, form);
+  if (isEmpty(selection) || change === undefined) return showForm(request, form);
   const args = { ...writeSelection(selection), ...change };
-  const answer = await visit.account.call("plan_links", args);
-  return answer.kind === "done" ? goToPlan(answer.result) : showForm(visit, form, answer.failure);
+  const answer = await request.account.call("plan_links", args);
+  return answer.kind === "done" ? goToPlan(answer.result) : showForm(request, form, answer.failure);
 }
 
-async function showForm(visit: Visit, form: Form, failure?: CallError): Promise<Reply> {
-  const { account } = visit;
+async function showForm(request: PageRequest, form: Form, failure?: CallError): Promise<Reply> {
+  const { account } = request;
   const selection = readSelection(form);
   const list = { name: "Links", address: writeBack(selection) };
   if (isEmpty(selection)) return { kind: "go", to: list.address };
   const [count, edits] = await Promise.all([
-    countSelected(visit, selection),
+    countSelected(request, selection),
     listEdits(account, form),
   ]);
   const edit = form.read("way");
@@ -102,13 +102,13 @@ async function showForm(visit: Visit, form: Form, failure?: CallError): Promise<
     kind: "page",
     title: describeSelection(selection, count),
     above: list,
-    body: renderForm(visit, "/links/several", body, attributes),
+    body: renderForm(request, "/links/several", body, attributes),
     status: failure === undefined ? 200 : 422,
   };
 }
 
 async function countSelected(
-  { account }: Visit,
+  { account }: PageRequest,
   selection: Selection,
 ): Promise<number | undefined> {
   if (!selection.isAll) return selection.paths.length;

@@ -1,7 +1,7 @@
 import { quoteWord } from "../../text/escape.ts";
 import type { Connection, ListedQuestion } from "../account.ts";
 import { html, type Html, type Part } from "../html.ts";
-import type { Page, Reply, Visit } from "../page.ts";
+import type { Page, Reply, PageRequest } from "../page.ts";
 import { renderCard, renderFacts, renderFollow, renderList } from "../parts.ts";
 import type { ListedJob } from "../records.ts";
 import { historyAddress, renderChanges } from "../render-changes.ts";
@@ -14,8 +14,8 @@ export const startPage: Page = {
   show,
 };
 
-async function show(visit: Visit): Promise<Reply> {
-  const { account } = visit;
+async function show(request: PageRequest): Promise<Reply> {
+  const { account } = request;
   const [waiting, jobs, changes] = await Promise.all([
     account.listWaiting(),
     account.tryCall("list_jobs", {}),
@@ -23,7 +23,7 @@ async function show(visit: Visit): Promise<Reply> {
   ]);
   const recent = renderCard("Recent activity", {
     inside: [
-      renderChanges((changes?.changes ?? []).slice(0, mostChanges), visit),
+      renderChanges((changes?.changes ?? []).slice(0, mostChanges), request),
       account.mayUse("list_changes") &&
         html`<p><a href="${historyAddress}">View full history</a></p>`,
     ],
@@ -32,7 +32,7 @@ async function show(visit: Visit): Promise<Reply> {
   const body = html`<div class="columns">
     <div class="column">
       ${renderWaiting(waiting)} ${renderJobs((jobs?.jobs ?? []).filter(isRunning))}
-      ${renderConnection(visit)}
+      ${renderConnection(request)}
     </div>
     <div class="column">
       ${renderCard("Service", { inside: renderFacts(account.facts) })} ${recent}
@@ -86,7 +86,7 @@ function renderJobs(jobs: readonly ListedJob[]): Html {
 
 type ClientSetup = { readonly name: string; readonly where: Html; readonly block: string };
 
-function renderConnection({ account: { connection }, isLocal }: Visit): Part {
+function renderConnection({ account: { connection }, isLocal }: PageRequest): Part {
   // Users of other machines cannot run a local command, and must not see local folder names.
   const clients = listClients(isLocal ? connection : { ...connection, command: undefined });
   const inside = html`<div>${clients.map(renderClient)}</div>`;

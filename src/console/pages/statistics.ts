@@ -1,7 +1,7 @@
 import type { StatsBy } from "../../contract/link-stats.ts";
 import { html, type Html, type Part } from "../html.ts";
 import { renderAnswer, renderRows } from "../list-parts.ts";
-import type { Page, Reply, Visit } from "../page.ts";
+import type { Page, Reply, PageRequest } from "../page.ts";
 import { renderCard, renderTable, writeNumber, type RowColumn } from "../parts.ts";
 import type { ShownStats, StatsRow } from "../records.ts";
 
@@ -24,9 +24,9 @@ const day_ms = 24 * 60 * 60 * 1000;
 const mostDays = 120;
 const mostWeeks = 200;
 
-async function show(visit: Visit): Promise<Reply> {
-  const { account } = visit;
-  const { days, ...span } = readSpan(visit);
+async function show(request: PageRequest): Promise<Reply> {
+  const { account } = request;
+  const { days, ...span } = readSpan(request);
   const [over, ...parts] = await Promise.all([
     account.call("link_stats", { ...span, compare: true }),
     ...groups.map(({ by }) => account.tryCall("link_stats", { ...span, by })),
@@ -54,7 +54,7 @@ type Span = {
   readonly days?: number;
 };
 
-function readSpan({ url, account }: Visit): Span {
+function readSpan({ url, account }: PageRequest): Span {
   const params = url.searchParams;
   const today = account.readToday();
   const [from = "", to = ""] = ["from", "to"].map((name) => params.get(name)?.trim());
@@ -92,7 +92,7 @@ function renderDates({ from, to }: Span, today: string): Html {
   </form>`;
 }
 
-export async function renderLinkStats({ account }: Visit, id: string): Promise<Part> {
+export async function renderLinkStats({ account }: PageRequest, id: string): Promise<Part> {
   const to = account.readToday();
   const span = { from: findFirst(to, usualSpan), to, by: "day" };
   const found = await account.tryCall("link_stats", { ...span, id, compare: true });

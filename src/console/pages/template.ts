@@ -3,7 +3,7 @@ import type { Account, CallError } from "../account.ts";
 import { act } from "../act.ts";
 import { renderGuard } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
-import { createForm, type Form, type Page, type Reply, type Visit } from "../page.ts";
+import { createForm, type Form, type Page, type Reply, type PageRequest } from "../page.ts";
 import {
   countThings,
   renderBox,
@@ -39,22 +39,22 @@ export const templatePage: Page = {
     group: "Project",
   },
   needs: "get_template_version",
-  show: (visit) => show(visit),
+  show: (request) => show(request),
   submit,
 };
 
-async function submit(visit: Visit, form: Form): Promise<Reply> {
+async function submit(request: PageRequest, form: Form): Promise<Reply> {
   switch (form.read("do")) {
     case "save":
-      return save(visit, form);
+      return save(request, form);
     case "publish":
-      return publish(visit, form);
+      return publish(request, form);
     case "restore":
-      return change(visit, form, "restore_template_version", { id: form.read("id") }, "restored");
+      return change(request, form, "restore_template_version", { id: form.read("id") }, "restored");
     case "unpublish":
-      return change(visit, form, "unpublish_template", {}, "taken_down");
+      return change(request, form, "unpublish_template", {}, "taken_down");
     default:
-      return show(visit, form);
+      return show(request, form);
   }
 }
 
@@ -66,13 +66,17 @@ type RejectedSave = {
   readonly was?: string;
 };
 
-async function show(visit: Visit, form = visit.kept, rejected?: RejectedSave): Promise<Reply> {
-  const { account } = visit;
+async function show(
+  request: PageRequest,
+  form = request.kept,
+  rejected?: RejectedSave,
+): Promise<Reply> {
+  const { account } = request;
   const links = await listLinks(account);
-  const view = chooseLink(readView(visit.url, form), links);
+  const view = chooseLink(readView(request.url, form), links);
   const typed = readTyped(form);
   const was = rejected?.was ?? form?.read("was") ?? "";
-  const source = typed === undefined ? await findSource(visit) : { was };
+  const source = typed === undefined ? await findSource(request) : { was };
   if ("failure" in source) {
     return { kind: "page", title, fault: source.failure.message, body: "", status: 200 };
   }
@@ -81,7 +85,7 @@ async function show(visit: Visit, form = visit.kept, rejected?: RejectedSave): P
     account.tryCall("list_template_versions", {}),
     drawTemplate(account, text, view),
   ]);
-  const editor = renderEditor(visit, {
+  const editor = renderEditor(request, {
     text,
     was: source.was,
     isTyped: typed !== undefined,
@@ -99,7 +103,7 @@ async function show(visit: Visit, form = visit.kept, rejected?: RejectedSave): P
       <div class="columns editing">
         ${editor}
         <div class="beside">${await renderTemplatePreview(account, { view, links, drawn })}</div>
-        ${renderVersions(visit, versions?.versions ?? [])}
+        ${renderVersions(request, versions?.versions ?? [])}
       </div>`,
     hasFrames: true,
     ...(rejected && { status: 422 }),
@@ -111,7 +115,7 @@ type EditorSource =
   | { readonly failure: CallError };
 
 /** Reads the editor's initial text: the draft, or the version in the URL. */
-async function findSource({ account, url }: Visit): Promise<EditorSource> {
+async function findSource({ account, url }: PageRequest): Promise<EditorSource> {
   const own = account.mayUse("save_template") ? "draft" : "live";
   const draft = await readVersion(account, own);
   if (draft.kind === "failed") return draft;
@@ -153,13 +157,13 @@ type EditorPage = {
 };
 
 function renderEditor(
-  visit: Visit,
+  request: PageRequest,
   { text, was, isTyped, drawn, failure, isKnown }: EditorPage,
 ): Html {
-  const { mayUse } = visit.account;
+  const { mayUse } = request.account;
   const refused = failure ?? drawn.failure;
   const problems = refused === undefined ? drawn.problems : (refused.problems ?? []);
-  const isReadOnly = !mayWrite(visit.account);
+  const isReadOnly = !mayWrite(request.account);
   const isRefused = refused !== undefined;
   const drafted = mayUse("preview_template") && html` data-draft="/template"`;
   const guard = renderGuard(isTyped && printText(text) !== was);
@@ -182,7 +186,7 @@ function renderEditor(
       </div>`
     }`;
   const attributes = html`id="editor" data-editor ${drafted} ${guard}`;
-  return renderBox("Editor", { below: renderForm(visit, "/template", body, attributes) });
+  return renderBox("Editor", { below: renderForm(request, "/template", body, attributes) });
 }
 
 /** The Enter key triggers the form's first button, so that button must not save anything. */
@@ -209,16 +213,16 @@ function describeFindings(
     : `The template has ${problems}.`;
 }
 
-async function save(visit: Visit, form: Form): Promise<Reply> {
-  const refused = await saveDraft(visit, form);
-  return refused ?? { kind: "go", to: writeView(readView(visit.url, form), "saved") };
+async function save(request: PageRequest, form: Form): Promise<Reply> {
+  const refused = await saveDraft(request, form);
+  return refused ?? { kind: "go", to: writeView(readView(request.url, form), "saved") };
 }
 
 /** Returns undefined if the draft was saved. Warns before overwriting a concurrent change. */
-async function saveDraft(visit: Visit, form: Form): Promise<Reply | undefined> {
-  const { account } = visit;
+async function saveDraft(request: PageRequest, form: Form): Promise<Reply | undefined> {
+  const { account } = request;
   const typed = readTyped(form);
-  if (typed === undefined) return show(visit, form);
+  if (typed === undefined) return show(request, form);
   const was = form.has("was") ? form.read("was") : undefined;
   const draft = await readVersion(account, "draft");
   const now = draft.kind === "text" ? printText(draft.text) : "";
@@ -226,25 +230,25 @@ async function saveDraft(visit: Visit, form: Form): Promise<Reply | undefined> {
     const message =
       "Someone else changed the draft in the meantime. Open it in another tab to compare, " +
       "or save again to overwrite it.";
-    return show(visit, form, { was: now, failure: { code: "plan_changed", message } });
+    return show(request, form, { was: now, failure: { code: "plan_changed", message } });
   }
-  return act(visit, form, {
+  return act(request, form, {
     run: () => account.act("save_template", typed),
     done: () => undefined,
-    failed: (failure) => show(visit, form, { was: now, failure }),
+    failed: (failure) => show(request, form, { was: now, failure }),
   });
 }
 
 /** Saves the text as a draft first, so that a user who cancels loses nothing. */
-async function publish(visit: Visit, form: Form): Promise<Reply> {
+async function publish(request: PageRequest, form: Form): Promise<Reply> {
   const isAsked = form.has("question");
   let sent = form;
-  if (!isAsked && visit.account.mayUse("save_template")) {
-    const refused = await saveDraft(visit, form);
+  if (!isAsked && request.account.mayUse("save_template")) {
+    const refused = await saveDraft(request, form);
     if (refused !== undefined) return refused;
     sent = markSaved(form);
   }
-  return change(visit, sent, "publish_template", { ...readTyped(form) }, "published");
+  return change(request, sent, "publish_template", { ...readTyped(form) }, "published");
 }
 
 /** The typed text has been saved as the draft, so the next save compares with this text. */
@@ -257,28 +261,28 @@ function markSaved(form: Form): Form {
 }
 
 function change(
-  visit: Visit,
+  request: PageRequest,
   form: Form,
   tool: string,
   args: JsonObject,
   done: string,
 ): Promise<Reply> {
-  return act(visit, form, {
-    run: () => visit.account.act(tool, args),
-    done: () => ({ kind: "go", to: writeView(readView(visit.url, form), done) }),
-    failed: (failure) => show(visit, form, { failure }),
+  return act(request, form, {
+    run: () => request.account.act(tool, args),
+    done: () => ({ kind: "go", to: writeView(readView(request.url, form), done) }),
+    failed: (failure) => show(request, form, { failure }),
   });
 }
 
-function renderVersions(visit: Visit, versions: readonly ListedVersion[]): Html {
+function renderVersions(request: PageRequest, versions: readonly ListedVersion[]): Html {
   const isAnyLive = versions.some(({ live }) => live);
   const button = html`<button class="small grave">Unpublish…</button>`;
-  const rows = versions.map((version) => renderVersion(visit, version));
+  const rows = versions.map((version) => renderVersion(request, version));
   return renderCard("Versions", {
     actions:
       isAnyLive &&
-      visit.account.mayUse("unpublish_template") &&
-      renderPost(visit, "/template", button, { do: "unpublish" }),
+      request.account.mayUse("unpublish_template") &&
+      renderPost(request, "/template", button, { do: "unpublish" }),
     inside: [
       !isAnyLive && html`<p class="soft">Links show the default page.</p>`,
       rows.length > 0 && renderList(rows),
@@ -286,8 +290,8 @@ function renderVersions(visit: Visit, versions: readonly ListedVersion[]): Html 
   });
 }
 
-function renderVersion(visit: Visit, { id, published_at = "", live }: ListedVersion): Html {
-  const { account } = visit;
+function renderVersion(request: PageRequest, { id, published_at = "", live }: ListedVersion): Html {
+  const { account } = request;
   const time = renderTime(published_at, account);
   const label = `Restore the version from ${writeTime(published_at, account)}`;
   const button = html`<button class="small" aria-label="${label}">Restore…</button>`;
@@ -299,7 +303,7 @@ function renderVersion(visit: Visit, { id, published_at = "", live }: ListedVers
       </p>
       ${
         account.mayUse("restore_template_version") &&
-        renderPost(visit, "/template", button, { do: "restore", id })
+        renderPost(request, "/template", button, { do: "restore", id })
       }
     </div>
   </li>`;

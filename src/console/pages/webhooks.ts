@@ -4,7 +4,7 @@ import type { Account, ChangeResult } from "../account.ts";
 import { act } from "../act.ts";
 import { splitLines, type Field } from "../form-fields.ts";
 import { html, type Html, type Part } from "../html.ts";
-import type { Form, Page, Reply, Visit } from "../page.ts";
+import type { Form, Page, Reply, PageRequest } from "../page.ts";
 import {
   addNote,
   countThings,
@@ -39,7 +39,7 @@ const webhooksPage: Page = {
 const webhookPage: Page = {
   path: /^\/webhooks\/(?<id>[0-9a-f-]{36})$/,
   needs: "list_keys",
-  show: (visit) => show(visit),
+  show: (request) => show(request),
   submit,
 };
 
@@ -84,7 +84,7 @@ const newWebhookPage = createNewPage({
 
 export const webhookPages: readonly Page[] = [webhooksPage, newWebhookPage, webhookPage];
 
-async function showList({ account }: Visit): Promise<Reply> {
+async function showList({ account }: PageRequest): Promise<Reply> {
   const answer = await account.admin.listWebhooks();
   const { webhooks, delivers } =
     answer.kind === "done" ? answer.result : { webhooks: [], delivers: true };
@@ -147,15 +147,15 @@ function renderLast({ last_at, last_fault }: ListedWebhook, account: Account): P
   return html`${result}, ${renderTime(last_at, account)}`;
 }
 
-async function show(visit: Visit, fault?: string): Promise<Reply> {
-  const { account, params } = visit;
+async function show(request: PageRequest, fault?: string): Promise<Reply> {
+  const { account, params } = request;
   const answer = await account.admin.showWebhook(readParam(params, "id"));
   if (answer.kind !== "done") return showMissing("webhook", "It may have been revoked.", list);
   const { webhook, dead } = answer.result;
   const inside = html`${renderFacts(listFacts(webhook, account))}
     <div class="buttons">
-      ${renderButton(visit, "test", html`<button>Send a test</button>`)}
-      ${renderButton(visit, "revoke", html`<button class="grave">Revoke…</button>`)}
+      ${renderButton(request, "test", html`<button>Send a test</button>`)}
+      ${renderButton(request, "revoke", html`<button class="grave">Revoke…</button>`)}
     </div>`;
   return {
     kind: "page",
@@ -163,7 +163,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
     above: list,
     fault,
     body: html`${fault === undefined && renderFixes([webhook])} ${renderBox("Webhook", { inside })}
-    ${webhook.dead > 0 && renderDead(visit, webhook, dead)}`,
+    ${webhook.dead > 0 && renderDead(request, webhook.dead, dead)}`,
   };
 }
 
@@ -185,14 +185,13 @@ function listFacts(webhook: ListedWebhook, account: Account) {
   return rows.flatMap(([name, text, isShown = true]) => (isShown ? [[name, text] as const] : []));
 }
 
-function renderButton(visit: Visit, name: string, button: Html, eventId = ""): Part {
+function renderButton(request: PageRequest, name: string, button: Html, eventId = ""): Part {
+  const { account, url } = request;
   const hidden = { act: name, ...(eventId !== "" && { event_id: eventId }) };
-  return (
-    visit.account.mayUse("change_keys") && renderPost(visit, visit.url.pathname, button, hidden)
-  );
+  return account.mayUse("change_keys") && renderPost(request, url.pathname, button, hidden);
 }
 
-function renderDead(visit: Visit, { dead: count }: ListedWebhook, dead: readonly DeadEvent[]) {
+function renderDead(request: PageRequest, count: number, dead: readonly DeadEvent[]) {
   const columns: readonly RowColumn<DeadEvent>[] = [
     {
       name: "Event",
@@ -202,7 +201,7 @@ function renderDead(visit: Visit, { dead: count }: ListedWebhook, dead: readonly
     {
       name: "Failed",
       look: "late soft",
-      cell: ({ given_up_at }) => renderTime(given_up_at, visit.account),
+      cell: ({ given_up_at }) => renderTime(given_up_at, request.account),
     },
     {
       name: "Send again",
@@ -210,7 +209,7 @@ function renderDead(visit: Visit, { dead: count }: ListedWebhook, dead: readonly
       cell: ({ event, event_id }) => {
         const label = `Send ${event} ${event_id} again`;
         const button = html`<button class="small" aria-label="${label}">Send again</button>`;
-        return renderButton(visit, "resend", button, event_id);
+        return renderButton(request, "resend", button, event_id);
       },
     },
   ];
@@ -220,19 +219,20 @@ function renderDead(visit: Visit, { dead: count }: ListedWebhook, dead: readonly
         they arrive after newer events.
       </p>
       ${count > dead.length && html`<p class="soft">The list shows the latest ${dead.length}.</p>`}
-      ${renderButton(visit, "resend", html`<button>Send all again</button>`)}`,
+      ${renderButton(request, "resend", html`<button>Send all again</button>`)}`,
     below: renderTable("Failed events", columns, dead),
   });
 }
 
-function submit(visit: Visit, form: Form): Promise<Reply> {
-  const { admin } = visit.account;
-  const id = readParam(visit.params, "id");
-  const back = visit.url.pathname;
+function submit(request: PageRequest, form: Form): Promise<Reply> {
+  const { admin } = request.account;
+  const id = readParam(request.params, "id");
+  const back = request.url.pathname;
   const run = <Result>(
     work: () => Promise<ChangeResult<Result>>,
     done: (result: Result) => Reply | Promise<Reply>,
-  ) => act(visit, form, { run: work, back, done, failed: ({ message }) => show(visit, message) });
+  ) =>
+    act(request, form, { run: work, back, done, failed: ({ message }) => show(request, message) });
   switch (form.read("act")) {
     case "revoke":
       return run(
@@ -249,7 +249,8 @@ function submit(visit: Visit, form: Form): Promise<Reply> {
         () => admin.testWebhook(id),
         ({ fault, next }) => {
           if (fault === null) return { kind: "go", to: addNote(back, "webhook_tested") };
-          return show(visit, `The test failed: ${fault}${next === undefined ? "" : `. ${next}`}.`);
+          const advice = next === undefined ? "" : `. ${next}`;
+          return show(request, `The test failed: ${fault}${advice}.`);
         },
       );
   }

@@ -58,17 +58,17 @@ export function createApprovalPages(options: PageOptions): ApprovalPages {
   };
 }
 
-type PageRequest = {
+type ApprovalPageRequest = {
   readonly request: Request;
   readonly address: string | undefined;
   readonly options: PageOptions;
 };
 
-function noteRefused({ request, address, options }: PageRequest, reason: string): void {
+function noteRefused({ request, address, options }: ApprovalPageRequest, reason: string): void {
   if (request.method === "POST") options.onRefused(reason, address);
 }
 
-async function serve(visit: PageRequest): Promise<Response> {
+async function serve(visit: ApprovalPageRequest): Promise<Response> {
   const { request, options } = visit;
   const { pathname, searchParams } = new URL(request.url);
   const state = await options.openState();
@@ -91,7 +91,7 @@ async function serve(visit: PageRequest): Promise<Response> {
   return request.method === "POST" ? answer(open) : ask(open);
 }
 
-type OpenPageRequest = PageRequest & {
+type OpenPageRequest = ApprovalPageRequest & {
   readonly state: State;
   readonly approval: Approval;
   /** Proves that a form came from this page. The page contains only a masked copy. */
