@@ -1,6 +1,6 @@
 import { CallFailure, failCancelledUnsent } from "../client/outcome.ts";
 import type { FilterInput } from "../contract/filters.ts";
-import { toSignal, type Leaving } from "../contract/waiting.ts";
+import { toSignal, type CallerSignal } from "../contract/waiting.ts";
 import { isStorable } from "../contract/text.ts";
 import { findExportPage, saveExportPages } from "../state/expiring-values.ts";
 import type { ReceiptPage } from "../state/job-runs.ts";
@@ -37,17 +37,17 @@ export function createBulk(options: RunnerOptions) {
   const life = new AbortController();
   const runQueued = <Result>(
     { key_print }: Owner,
-    left: Leaving | undefined,
-    work: (signal: AbortSignal) => Promise<Result>,
+    signal: CallerSignal | undefined,
+    work: (combined: AbortSignal) => Promise<Result>,
   ) => {
-    const signal = AbortSignal.any([life.signal, ...(left ? [toSignal(left)] : [])]);
-    return runInQueue(key_print, signal, () => work(signal));
+    const combined = AbortSignal.any([life.signal, ...(signal ? [toSignal(signal)] : [])]);
+    return runInQueue(key_print, combined, () => work(combined));
   };
   return {
     ...createRunner(options, life),
-    plan: (wanted: PlanInput, owner: Owner, left?: Leaving) =>
-      runQueued(owner, left, async (signal) =>
-        makePlan({ state: await openState(), random, signal }, wanted, owner),
+    plan: (wanted: PlanInput, owner: Owner, signal?: CallerSignal) =>
+      runQueued(owner, signal, async (combined) =>
+        makePlan({ state: await openState(), random, signal: combined }, wanted, owner),
       ),
     /** Returns undefined if the plan does not exist or was made by another key. */
     findPlan: async (id: string, owner: Owner) =>
@@ -72,8 +72,8 @@ export function createBulk(options: RunnerOptions) {
       listJobs(await openState(), key_print, page),
     listReceipts: async (job: Job, page: ReceiptPage) =>
       (await openState()).jobs.listReceipts(job, page),
-    exportLinks: (wanted: ExportRequest, owner: Owner, left?: Leaving) =>
-      runQueued(owner, left, (signal) => saveExport(options, wanted, owner, signal)),
+    exportLinks: (wanted: ExportRequest, owner: Owner, signal?: CallerSignal) =>
+      runQueued(owner, signal, (combined) => saveExport(options, wanted, owner, combined)),
     findExport: async (id: string, page: number, { key_print }: Owner) =>
       findExportPage((await openState()).kept, key_print, id, page),
   };

@@ -7,7 +7,7 @@ import {
   noteUnread,
 } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
-import { nobodyLeaves, toSignal, type Leaving } from "../contract/waiting.ts";
+import { neverAborted, toSignal, type CallerSignal } from "../contract/waiting.ts";
 import { answersTarget } from "../contract/resource-kind.ts";
 import { findWritten, type WriteFinding, type WriteSearch } from "./find-written.ts";
 import { createBudgetLedger, type BudgetLedger } from "./rate-limit.ts";
@@ -29,7 +29,7 @@ export type Client = {
   readonly call: <E extends Endpoint>(
     endpoint: E,
     input: Input<E>,
-    signal?: Leaving,
+    signal?: CallerSignal,
     options?: CallOptions,
   ) => Promise<CallAnswer<E>>;
   /** Throws if the key's rate limit does not allow a call to this endpoint now. */
@@ -39,7 +39,7 @@ export type Client = {
 /** Makes calls for a caller, and stops them when the caller disconnects. */
 export type ServerAccess = {
   readonly call: Client["call"];
-  readonly signal: Leaving;
+  readonly signal: CallerSignal;
 };
 
 type CallOptions = RequestOptions & {
@@ -58,7 +58,7 @@ export type ClientOptions = {
   /** Limits the time of each attempt. */
   readonly setAlarm: SetAlarm;
   /** Cancels calls that were started without their own signal. */
-  readonly life?: Leaving;
+  readonly life?: CallerSignal;
   /** Counts calls for rate limits. By default, it does not count the calls of other processes. */
   readonly ledger?: BudgetLedger | undefined;
 };
@@ -70,7 +70,7 @@ type ClientState = ClientOptions & {
 };
 
 type GivenCall = Omit<AttemptedCall, "unknownOutcome"> & {
-  readonly signal: Leaving;
+  readonly signal: CallerSignal;
   /** The monotonic time at which the call must end, including all checks of a write. */
   readonly deadline: number;
   readonly options?: CallOptions;
@@ -91,7 +91,7 @@ const checkAfter_ms = [500, 2000, 4000] as const;
 const toleratedSkew_ms = 2000;
 
 export function createClient(options: ClientOptions): Client {
-  const { target, clock, life = nobodyLeaves, ledger = createBudgetLedger(clock) } = options;
+  const { target, clock, life = neverAborted, ledger = createBudgetLedger(clock) } = options;
   // The embedded service uses this process's clock.
   const skew_ms = target.isEmbedded === true ? 0 : undefined;
   const state: ClientState = { ...options, ledger, skew_ms };
@@ -204,7 +204,7 @@ async function tryOnce(state: ClientState, call: RunningCall): Promise<TryOutcom
 async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<void> {
   if (endpoint.budget === undefined) return;
   const deadline = state.clock.monotonic() + tryDeadline_ms;
-  const asked = { endpoint, input: {}, signal: nobodyLeaves, options: { onlyBudget: true } };
+  const asked = { endpoint, input: {}, signal: neverAborted, options: { onlyBudget: true } };
   const call = { ...asked, deadline, since_ms: 0, unknownOutcome: undefined };
   const place = state.ledger.queue(endpoint.budget);
   const wait_ms = await place.readWait_ms();

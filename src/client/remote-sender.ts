@@ -18,11 +18,11 @@ export function openRemoteSender() {
     connections: mostConnections,
     pipelining: 1,
   });
-  const send: Send = async ({ url, method, headers: own, body, requestId }, leaving) => {
+  const send: Send = async ({ url, method, headers: own, body, requestId }, signal) => {
     const { origin, pathname, search } = new URL(url);
     const path = pathname + search;
     const headers = requestId === undefined ? own : { ...own, [requestIdHeader]: requestId };
-    const sent = { origin, path, method, headers, body: body ?? null, signal: toSignal(leaving) };
+    const sent = { origin, path, method, headers, body: body ?? null, signal: toSignal(signal) };
     const reply = await dispatcher.request(sent);
     const named = Object.entries(reply.headers).map(([name, value]) => [name, String(value)]);
     return {

@@ -15,14 +15,14 @@ import {
 } from "../contract/problem.ts";
 import { answersTarget } from "../contract/resource-kind.ts";
 import { humanize } from "../contract/text.ts";
-import { createLeaving, type Leaving } from "../contract/waiting.ts";
+import { createCallerSignal, type CallerSignal } from "../contract/waiting.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
 import { CallFailure, describeCode, failOverloaded, type TryOutcome } from "./outcome.ts";
 
 /** Sends a call once and determines its outcome. */
 
 /** Sends a request over the network, or to the service in this process. */
-export type Send = (request: ApiRequest, leaving: Leaving) => Promise<ArrivingReply>;
+export type Send = (request: ApiRequest, signal: CallerSignal) => Promise<ArrivingReply>;
 
 /** A response whose status and headers have arrived. Its body may arrive later or never. */
 type ArrivingReply = Omit<ApiReply, "body"> & {
@@ -45,7 +45,7 @@ type Attempt = {
   readonly send: Send;
   /** Called with the time from the server's `Date` header. */
   readonly noteTime: (time: number) => unknown;
-  readonly signal: Leaving;
+  readonly signal: CallerSignal;
   readonly most_ms: number;
   readonly setAlarm: SetAlarm;
   /** The API key. It is removed from messages, because assistants read them. */
@@ -56,17 +56,17 @@ type Attempt = {
 
 export async function sendOnce(attempt: Attempt): Promise<TryOutcome> {
   const { send, request, signal, most_ms, setAlarm } = attempt;
-  const { leaving, leave } = createLeaving();
+  const { signal: ending, leave } = createCallerSignal();
   const stopAlarm = setAlarm(most_ms, leave);
   signal.addEventListener("abort", leave, { once: true });
   // Reject here as well, because some `Send` functions ignore the signal.
   const ended = new Promise<never>((_, reject) => {
-    leaving.addEventListener("abort", () => reject(new Error("the attempt has ended")));
+    ending.addEventListener("abort", () => reject(new Error("the attempt has ended")));
   });
   try {
-    return await readReply(attempt, await Promise.race([send(request, leaving), ended]));
+    return await readReply(attempt, await Promise.race([send(request, ending), ended]));
   } catch (error) {
-    return explainThrown(error, leaving.aborted);
+    return explainThrown(error, ending.aborted);
   } finally {
     stopAlarm();
     signal.removeEventListener("abort", leave);
@@ -75,9 +75,9 @@ export async function sendOnce(attempt: Attempt): Promise<TryOutcome> {
 
 /** Passes requests to the service in this process, which returns each response as a whole. */
 export function sendEmbedded(answer: AnswerApi): Send {
-  return async (request, leaving) => {
-    const onLeave = (leave: () => void) => leaving.addEventListener("abort", leave, { once: true });
-    const reply = await answer({ ...request, onLeave, hasLeft: () => leaving.aborted });
+  return async (request, signal) => {
+    const onLeave = (leave: () => void) => signal.addEventListener("abort", leave, { once: true });
+    const reply = await answer({ ...request, onLeave, hasLeft: () => signal.aborted });
     const { status, headers } = reply;
     return { status, headers, readBody: () => Promise.resolve(reply.body) };
   };

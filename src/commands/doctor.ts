@@ -24,7 +24,7 @@ import { CallFailure } from "../client/outcome.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
-import { nobodyLeaves } from "../contract/waiting.ts";
+import { neverAborted } from "../contract/waiting.ts";
 import { Problem } from "../contract/problem.ts";
 import { readAnswer } from "../contract/server-answer.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
@@ -160,7 +160,7 @@ async function examine(deployment: Deployment, checks: Checks): Promise<void> {
       const { access, known } = inspected.keyContext;
       const { call } = openProbe(deployment, key);
       const mayRead = (endpoint: Endpoint) => access.read(endpoint).state !== "denied";
-      const reading = { call, known, mayRead, signal: nobodyLeaves };
+      const reading = { call, known, mayRead, signal: neverAborted };
       await noteDomains({ ...reading, fetchFile: fetchPublicFile, now: clock.now() }, note);
     }
   }

@@ -24,30 +24,30 @@ export function once<Made>(make: () => Made): () => Made {
  * A lightweight AbortSignal for callers that may stop waiting. Creating a real AbortSignal costs as
  * much as a whole read, and few calls need one.
  */
-export type Leaving = {
+export type CallerSignal = {
   readonly aborted: boolean;
   readonly addEventListener: (type: "abort", end: () => void, options?: { once: boolean }) => void;
   readonly removeEventListener: (type: "abort", end: () => void) => void;
 };
 
-export const nobodyLeaves: Leaving = {
+export const neverAborted: CallerSignal = {
   aborted: false,
   addEventListener: () => {},
   removeEventListener: () => {},
 };
 
 /** Like an AbortController: `leave` signals that the caller stopped waiting. */
-export function createLeaving(): { readonly leaving: Leaving; readonly leave: () => void } {
+export function createCallerSignal(): { signal: CallerSignal; leave: () => void } {
   const ends = new Set<() => void>();
-  const leaving = {
+  const signal = {
     aborted: false,
     addEventListener: (_: "abort", end: () => void) => void ends.add(end),
     removeEventListener: (_: "abort", end: () => void) => void ends.delete(end),
   };
   return {
-    leaving,
+    signal,
     leave: () => {
-      leaving.aborted = true;
+      signal.aborted = true;
       for (const end of ends) end();
       ends.clear();
     },
@@ -55,16 +55,16 @@ export function createLeaving(): { readonly leaving: Leaving; readonly leave: ()
 }
 
 /** Cached, because a call may request the signal again for each page of a long list. */
-const signals = new WeakMap<Leaving, AbortSignal>();
+const signals = new WeakMap<CallerSignal, AbortSignal>();
 
 /** Converts to an AbortSignal for functions that need one. Returns the same signal each time. */
-export function toSignal(leaving: Leaving): AbortSignal {
-  if (leaving instanceof AbortSignal) return leaving;
-  const known = signals.get(leaving);
+export function toSignal(signal: CallerSignal): AbortSignal {
+  if (signal instanceof AbortSignal) return signal;
+  const known = signals.get(signal);
   if (known !== undefined) return known;
   const controller = new AbortController();
-  if (leaving.aborted) controller.abort();
-  leaving.addEventListener("abort", () => controller.abort(), { once: true });
-  signals.set(leaving, controller.signal);
+  if (signal.aborted) controller.abort();
+  signal.addEventListener("abort", () => controller.abort(), { once: true });
+  signals.set(signal, controller.signal);
   return controller.signal;
 }

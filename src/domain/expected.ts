@@ -11,7 +11,7 @@ import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import { browserPaths } from "../contract/own-endpoints.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
-import type { Leaving } from "../contract/waiting.ts";
+import type { CallerSignal } from "../contract/waiting.ts";
 import { mostBrowserPaths } from "../contract/rules/link-path.ts";
 import {
   describeAndroidEntry,
@@ -40,7 +40,7 @@ export type ExpectedFiles = {
 
 export type ProjectAccess = {
   readonly call: Client["call"];
-  readonly signal: Leaving;
+  readonly signal: CallerSignal;
   readonly mayRead: (endpoint: Endpoint) => boolean;
   /** True if the service in this process generates the files. */
   readonly isOwn: boolean;

@@ -142,9 +142,9 @@ describe("calls to an unreachable server", () => {
     const ways = [closed.origin, closed.origin, at.hostile.origin];
     const { client } = createTimedClient({
       world: at.world,
-      send: (request, leaving) => {
+      send: (request, signal) => {
         const url = request.url.replace(origin, ways.shift() ?? "");
-        return remote.send({ ...request, url }, leaving);
+        return remote.send({ ...request, url }, signal);
       },
     });
     expect(await client.call(links.create, { path: "spring" })).toMatchObject({ path: "spring" });

@@ -136,8 +136,8 @@ test("a create call reports an unknown effect if it is cancelled during the look
 test("a response is returned even if the caller cancels just after it arrives", async () => {
   const { client } = createTimedClient({
     world: at.world,
-    send: async (request, leaving) => {
-      const reply = await sendByFetch(at.world.fetch)(request, leaving);
+    send: async (request, signal) => {
+      const reply = await sendByFetch(at.world.fetch)(request, signal);
       queueMicrotask(() => caller.abort());
       return reply;
     },

@@ -99,8 +99,8 @@ export async function createClientWithFaults(
   const remote = openRemoteSender();
   const caller = createTimedClient({
     world,
-    send: async (request, leaving) => {
-      const response = await remote.send(request, leaving);
+    send: async (request, signal) => {
+      const response = await remote.send(request, signal);
       if (response.headers[stallHeader] !== undefined) setImmediate(stall);
       return response;
     },

@@ -6,7 +6,7 @@ import { createClient } from "../../src/client/client.ts";
 import { noteDomains } from "../../src/commands/doctor.ts";
 import type { Finding } from "../../src/app/process/findings.ts";
 import type { KnownKey } from "../../src/contract/access.ts";
-import { nobodyLeaves } from "../../src/contract/waiting.ts";
+import { neverAborted } from "../../src/contract/waiting.ts";
 import { createFolder, run, runJson, startServe } from "../support/command.ts";
 import { noPublicFiles } from "../support/assistant-world.ts";
 import { ownerFacts } from "../support/stage.ts";
@@ -68,7 +68,7 @@ async function list(
     setAlarm: world.setAlarm,
   });
   const lines: Finding[] = [];
-  const look = { call, known, mayRead: () => true, signal: nobodyLeaves };
+  const look = { call, known, mayRead: () => true, signal: neverAborted };
   const now = world.now();
   await noteDomains({ ...look, fetchFile, now }, (line) => lines.push(line));
   return lines.map(({ about, fault, warning, info }) => {

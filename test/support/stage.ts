@@ -290,10 +290,10 @@ export function override(world: World, pattern: RegExp, answer: Handler): Handle
 export type Fetch = (request: Request, signal: AbortSignal) => Promise<Response>;
 
 export function sendByFetch(fetch: Fetch): Send {
-  return async ({ url, method, headers, body }, leaving) => {
+  return async ({ url, method, headers, body }, signal) => {
     const content = body === undefined ? {} : { body };
     const request = new Request(url, { method, headers, ...content });
-    const response = await fetch(request, toSignal(leaving));
+    const response = await fetch(request, toSignal(signal));
     return {
       status: response.status,
       headers: Object.fromEntries(response.headers),

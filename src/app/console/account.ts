@@ -8,7 +8,7 @@ import type { KnownKey } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
-import { nobodyLeaves } from "../../contract/waiting.ts";
+import { neverAborted } from "../../contract/waiting.ts";
 import { utc, writeLocalTime } from "../../contract/local-time.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { KeyContext } from "../../mcp/access/key-context.ts";
@@ -164,7 +164,7 @@ async function call<Result>(
     // In the console, a user overwrites one record at a time, so overwriting needs no approval.
     approveOverwrite: (_, { carryOut }) => carryOut(),
     person: { ...noPerson, client: consoleName },
-    leaving: nobodyLeaves,
+    signal: neverAborted,
     // The console shows a job's progress on a page of its own, so the call returns no task.
     answerWithTask: () => undefined,
     reportProgress: () => undefined,

@@ -6,7 +6,7 @@ import type {
   ProgressToken,
   ServerContext,
 } from "@modelcontextprotocol/server";
-import type { Leaving } from "../../contract/waiting.ts";
+import type { CallerSignal } from "../../contract/waiting.ts";
 import type { ReceivedCall } from "../../contract/watch.ts";
 import { noPerson, PendingQuestion, type Person } from "../approval/require-approval.ts";
 import { canTakeTasks, type JobTask } from "../results/job-task.ts";
@@ -27,7 +27,7 @@ export type ClientCall = {
   readonly caller: CallingClient;
   readonly tool: Tool;
   readonly given: unknown;
-  readonly leaving: Leaving;
+  readonly signal: CallerSignal;
   readonly requestId: string;
   readonly meta: ReceivedCall["meta"];
   /** Undefined for a read-only tool, because it asks no user and reports no progress. */

@@ -96,9 +96,9 @@ export function createServer(options: ServerOptions, onCall?: CallListener): Ser
       }
       const caller = readCaller(server, context.mcpReq.envelope);
       onCall?.(server, context);
-      const { signal: leaving, _meta: meta } = context.mcpReq;
+      const { signal, _meta: meta } = context.mcpReq;
       const requestId = readRequestId(context.http?.req?.headers.get(requestIdHeader));
-      return answerCall({ caller, tool, given, leaving, requestId, meta, context }, options);
+      return answerCall({ caller, tool, given, signal, requestId, meta, context }, options);
     }),
   );
   if (appliesPlans) serveTasks(server, options, hideErrors);

@@ -308,7 +308,7 @@ function isBound({ field, condition }: FilterInput, wanted: string): boolean {
 }
 
 /** Cancels all calls when the time limit is reached. `stop` ends the timer. */
-function limitTime({ keyContext, signal: caller }: Pick<ToolCall, "keyContext" | "signal">) {
+function limitTime({ keyContext, signal }: Pick<ToolCall, "keyContext" | "signal">) {
   const { call, clock, sleep } = keyContext;
   const begun = clock.monotonic();
   const over = new AbortController();
@@ -319,12 +319,12 @@ function limitTime({ keyContext, signal: caller }: Pick<ToolCall, "keyContext" |
   );
   return {
     call,
-    signal: AbortSignal.any([toSignal(caller), over.signal]),
+    signal: AbortSignal.any([toSignal(signal), over.signal]),
     /** Whether reading must stop, to leave time to find where the next audit continues. */
     isLate: () => clock.monotonic() - begun >= mostReading_ms,
     isTimeUp: (error: unknown) =>
       over.signal.aborted &&
-      !caller.aborted &&
+      !signal.aborted &&
       error instanceof CallFailure &&
       error.code === "cancelled",
     stop: () => stopped.abort(),

@@ -4,7 +4,7 @@ import { createProjectApps } from "../../lists/project-apps.ts";
 import type { RequestOptions } from "../../client/request.ts";
 import type { Endpoint, Input, CallAnswer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import { once, type Leaving } from "../../contract/waiting.ts";
+import { once } from "../../contract/waiting.ts";
 import type { ReceivedCall, WatchCall } from "../../contract/watch.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied } from "../access/key-access.ts";
@@ -34,13 +34,11 @@ import type { ResultExtras, ToolCall, Tool } from "./tool.ts";
 
 /** Runs a tool call, and writes its result or error for the client. */
 
-export type CallContext = Pick<ToolCall, "keyContext" | "reportProgress" | "report"> &
+export type CallContext = Pick<ToolCall, "keyContext" | "signal" | "reportProgress" | "report"> &
   Partial<Pick<ToolCall, "requestId" | "showsViews" | "answerWithTask">> & {
     readonly requireApproval: RequireApproval;
     readonly approveOverwrite: ApproveOverwrite;
     readonly person: Person;
-    /** Aborted when the client disconnects or cancels the call. */
-    readonly leaving: Leaving;
     readonly meta?: ReceivedCall["meta"];
     readonly watchCall?: WatchCall | undefined;
   };
@@ -105,7 +103,7 @@ async function presentResult(result: JsonObject, call: ToolCall): Promise<JsonOb
 }
 
 function makeCall(tool: string, context: CallContext): ToolCall {
-  const { keyContext, requireApproval, approveOverwrite, person, leaving, requestId } = context;
+  const { keyContext, requireApproval, approveOverwrite, person, signal, requestId } = context;
   const { realm, key_print, call, access } = keyContext;
   const acted: CallEffect = { hasBegun: false, endpoint: undefined };
   const callApi = async <E extends Endpoint>(
@@ -115,7 +113,7 @@ function makeCall(tool: string, context: CallContext): ToolCall {
   ): Promise<CallAnswer<E>> => {
     if (endpoint.effect !== "read") Object.assign(acted, { hasBegun: true, endpoint });
     try {
-      return await call(endpoint, input, leaving, { ...options, requestId });
+      return await call(endpoint, input, signal, { ...options, requestId });
     } catch (error) {
       throw explainEnd({ tool, endpoint }, error);
     }
@@ -125,14 +123,13 @@ function makeCall(tool: string, context: CallContext): ToolCall {
     return requireApproval(await addRecent(request, keyContext), keyContext, asker);
   };
   const mayRead = (index: Endpoint) => access.read(index).state !== "denied";
-  const readApps = once(() => createProjectApps({ call, signal: leaving }, mayRead));
+  const readApps = once(() => createProjectApps({ call, signal }, mayRead));
   return {
     showsViews: false,
     answerWithTask: undefined,
     requestId,
     ...context,
     tool,
-    signal: leaving,
     get apps() {
       return readApps();
     },

@@ -2,7 +2,7 @@ import type { ProjectApps } from "../../lists/project-apps.ts";
 import type { WriteCondition } from "../../contract/condition.ts";
 import type { Endpoint, Input, CallAnswer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import { type Leaving, once } from "../../contract/waiting.ts";
+import { type CallerSignal, once } from "../../contract/waiting.ts";
 import type { ToolGroup } from "../../contract/resource-kind.ts";
 import type { Report } from "../../contract/watch.ts";
 import type { ChangeAuthor } from "../../state/history.ts";
@@ -72,7 +72,8 @@ export type CallProgress = {
 export type ToolCall = {
   readonly tool: string;
   readonly keyContext: KeyContext;
-  readonly signal: Leaving;
+  /** Aborted when the client disconnects or cancels the call. */
+  readonly signal: CallerSignal;
   /** The project's apps, read at most once per call. */
   readonly apps: ProjectApps;
   readonly requestId: string | undefined;

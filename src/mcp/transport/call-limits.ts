@@ -1,5 +1,5 @@
 import type { SetAlarm } from "../../contract/clock.ts";
-import type { Leaving } from "../../contract/waiting.ts";
+import type { CallerSignal } from "../../contract/waiting.ts";
 
 /**
  * Limits how many messages this process handles at a time, per key and in total. Further messages
@@ -13,7 +13,7 @@ export type CallLimits = {
 
 export type OpenCall = {
   /** Waits for free slots. Returns false if that takes too long or the client disconnects. */
-  readonly begin: (left: Leaving, bytes?: number) => Promise<boolean>;
+  readonly begin: (signal: CallerSignal, bytes?: number) => Promise<boolean>;
   /** Releases the slots that a message of this size does not need. */
   readonly shrink: (bytes: number) => void;
   /** Releases the slots while the client waits for a user's answer. */
@@ -78,10 +78,10 @@ function openCall(key: KeyLoad, all: TotalLoad, { setAlarm, onLeft }: CallHooks)
   key.open += 1;
   all.open += 1;
   return {
-    begin: async (left, bytes = 0) => {
+    begin: async (signal, bytes = 0) => {
       if (held > 0) return true;
       const slots = countSlots(bytes);
-      if (!fits(slots, key, all)) return wait(slots, left);
+      if (!fits(slots, key, all)) return wait(slots, signal);
       take(slots);
       return true;
     },
@@ -107,11 +107,11 @@ function openCall(key: KeyLoad, all: TotalLoad, { setAlarm, onLeft }: CallHooks)
     onLeft();
   }
 
-  function wait(slots: number, left: Leaving): Promise<boolean> {
+  function wait(slots: number, signal: CallerSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const end = (hasStarted: boolean) => {
         key.waiting.delete(waiting);
-        left.removeEventListener("abort", giveUp);
+        signal.removeEventListener("abort", giveUp);
         stop();
         if (hasStarted) take(slots);
         resolve(hasStarted);
@@ -120,8 +120,8 @@ function openCall(key: KeyLoad, all: TotalLoad, { setAlarm, onLeft }: CallHooks)
       const waiting = { slots, start: () => end(true) };
       const stop = setAlarm(mostWait_ms, giveUp);
       key.waiting.add(waiting);
-      left.addEventListener("abort", giveUp, { once: true });
-      if (left.aborted) giveUp();
+      signal.addEventListener("abort", giveUp, { once: true });
+      if (signal.aborted) giveUp();
     });
   }
 }

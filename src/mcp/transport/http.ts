@@ -7,7 +7,7 @@ import {
   PARSE_ERROR,
 } from "@modelcontextprotocol/server";
 import type { Clock, SetAlarm } from "../../contract/clock.ts";
-import type { Leaving } from "../../contract/waiting.ts";
+import type { CallerSignal } from "../../contract/waiting.ts";
 import { messages } from "../../contract/messages.ts";
 import { Problem } from "../../contract/problem.ts";
 import { readAtMost, readLength, type Incoming, type WithBody } from "../../network/read-body.ts";
@@ -172,12 +172,12 @@ const decoder = new TextDecoder();
  */
 async function readMessage(
   message: WithBody,
-  left: Leaving,
+  signal: CallerSignal,
   call: OpenCall,
 ): Promise<ParsedMessage | Response> {
   const length = Number(readLength(message) ?? messageBytes);
   let hasStarted: boolean | undefined;
-  const until = async () => (hasStarted = await call.begin(left, length));
+  const until = async () => (hasStarted = await call.begin(signal, length));
   try {
     const read = await readAtMost(message, messageBytes, { after: slot_bytes, until });
     if (hasStarted === false) return refuseCalls();

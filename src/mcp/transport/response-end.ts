@@ -1,4 +1,4 @@
-import type { Leaving } from "../../contract/waiting.ts";
+import type { CallerSignal } from "../../contract/waiting.ts";
 
 /**
  * Calls `onEnd` once, after the last byte of a response or when the stream breaks. `hasLeft` is
@@ -7,7 +7,7 @@ import type { Leaving } from "../../contract/waiting.ts";
 export async function answerUntilEnd(
   answer: () => Promise<Response>,
   onEnd: (hasLeft: boolean) => void,
-  givenUp?: Leaving,
+  givenUp?: CallerSignal,
 ): Promise<Response> {
   try {
     return watchEnd(await answer(), onEnd, givenUp);
@@ -21,7 +21,7 @@ export async function answerUntilEnd(
 function watchEnd(
   response: Response,
   onEnd: (hasLeft: boolean) => void,
-  givenUp: Leaving | undefined,
+  givenUp: CallerSignal | undefined,
 ): Response {
   const { body, headers } = response;
   if (body === null || headers.get("content-type") !== "text/event-stream") {

@@ -5,7 +5,7 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
-import { createLeaving } from "../../contract/waiting.ts";
+import { createCallerSignal } from "../../contract/waiting.ts";
 import type { OpenCall } from "./call-limits.ts";
 import { answerFast, type FastCalls } from "./fast-path/fast-calls.ts";
 import { idIsOpen, isHandshake, listRequestIds, readCancelled, type RpcId } from "./messages.ts";
@@ -151,7 +151,7 @@ async function answer(
   if (waiting.size < ids.length || ids.some((id) => streams.has(id))) {
     return respondWithError(400, INVALID_REQUEST, idIsOpen);
   }
-  const { leaving, leave } = createLeaving();
+  const { signal, leave } = createCallerSignal();
   request.signal.addEventListener("abort", leave, { once: true });
   for (const id of ids) streams.set(id, { waiting, leave, call });
   session.open += 1;
@@ -164,15 +164,15 @@ async function answer(
   };
   const handle = async () => {
     if (call !== undefined && ids.length > 0) {
-      if (!(await call.begin(leaving))) return leaving.aborted ? respondEmpty() : refuseCalls();
+      if (!(await call.begin(signal))) return signal.aborted ? respondEmpty() : refuseCalls();
     }
     const reading = fast.find(body, request);
-    const answered = reading && (await answerFast(reading, session.id, leaving));
+    const answered = reading && (await answerFast(reading, session.id, signal));
     if (answered !== undefined) return answered;
-    if (leaving.aborted) return respondEmpty();
+    if (signal.aborted) return respondEmpty();
     return transport.handleRequest(request, { parsedBody: body });
   };
-  const response = await answerUntilEnd(handle, onEnd, leaving);
+  const response = await answerUntilEnd(handle, onEnd, signal);
   // The SDK never responds to a cancelled request, so the response is ended here.
   for (const message of [body].flat()) endIfCancelled(session, readCancelled(message));
   return response;

@@ -7,7 +7,7 @@ import {
   parseJSONRPCMessage,
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { createLeaving } from "../../contract/waiting.ts";
+import { createCallerSignal } from "../../contract/waiting.ts";
 import type { FastCall, FastCalls } from "./fast-path/fast-calls.ts";
 import { type RpcId, idIsOpen, isId, messageBytes, readCancelled } from "./messages.ts";
 
@@ -102,11 +102,11 @@ export function createStdioTransport(options: StdioTransportOptions): StdioTrans
   }
 
   async function answerFast({ id, run }: FastCall, given: unknown): Promise<void> {
-    const { leaving, leave } = createLeaving();
+    const { signal, leave } = createCallerSignal();
     requests.begin(id, leave);
-    const result = await run(leaving).catch(() => undefined);
+    const result = await run(signal).catch(() => undefined);
     // After a call is cancelled, the client may reuse its ID for another request.
-    if (leaving.aborted) return;
+    if (signal.aborted) return;
     if (result !== undefined) return transport.send({ jsonrpc: "2.0", id, result });
     requests.end(id);
     passToSdk(given);

@@ -41,9 +41,9 @@ async function start(name: string): Promise<Instance> {
     return response;
   });
   const travel = () => time.sleep(random.between(latency_ms.least, latency_ms.most));
-  const slowly: Send = async (request, leaving) => {
+  const slowly: Send = async (request, signal) => {
     await travel();
-    const reply = await send(request, leaving);
+    const reply = await send(request, signal);
     await travel();
     return reply;
   };

@@ -152,9 +152,9 @@ function createFate({ time, note }: Machine, name: string): InstanceControl {
 }
 
 function guardSend(send: Send, { through, countWrite }: InstanceControl): Send {
-  return async (request, leaving) => {
+  return async (request, signal) => {
     const reply = await through(() => {
-      const sent = send(request, leaving);
+      const sent = send(request, signal);
       if (request.method !== "GET") countWrite();
       return sent;
     });

@@ -16,7 +16,7 @@ import {
 import { readAsked, readPath } from "./planned.ts";
 import type { RowName, Truth } from "./truth.ts";
 import type { VirtualTime } from "./virtual-time.ts";
-import { toSignal, type Leaving } from "../../../src/contract/waiting.ts";
+import { toSignal, type CallerSignal } from "../../../src/contract/waiting.ts";
 
 /** The simulated network: every request gets its seed's fault and is recorded. */
 export type SimulatedNetwork = {
@@ -88,7 +88,7 @@ export function createSimulatedNetwork(parts: NetworkParts): SimulatedNetwork {
     disturbed,
     findRead: (name, target) => readings.get(`${name} ${target}`),
     counted,
-    connect: (name, isGone) => async (request, leaving) => {
+    connect: (name, isGone) => async (request, signal) => {
       const isWrite = request.method !== "GET";
       const row = isWrite ? attribute(request, name) : undefined;
       const fault = chooseFault();
@@ -111,7 +111,7 @@ export function createSimulatedNetwork(parts: NetworkParts): SimulatedNetwork {
         const reading = fault === "honest" || fault === "slow" ? readReading(request, seen) : null;
         if (reading !== null) readings.set(`${name} ${readAsked(request)}`, reading);
       };
-      return toReply(seen, leaving, noteRead);
+      return toReply(seen, signal, noteRead);
     },
   };
 }
@@ -192,7 +192,7 @@ function isList(data: Link | { readonly links: readonly Link[] }): data is {
   return Array.isArray(data["links"]);
 }
 
-function toReply(seen: ClientView, leaving: Leaving, noteRead: () => void): ReturnType<Send> {
+function toReply(seen: ClientView, signal: CallerSignal, noteRead: () => void): ReturnType<Send> {
   if (seen.kind === "broken") return Promise.reject(seen.error);
   if (seen.kind === "silent") return new Promise<never>(() => undefined);
   const { status, headers = {}, body } = seen;
@@ -201,7 +201,7 @@ function toReply(seen: ClientView, leaving: Leaving, noteRead: () => void): Retu
     headers,
     readBody: async () => {
       if (body.kind === "broken") throw body.error;
-      if (body.kind === "silent") await untilAborted(toSignal(leaving));
+      if (body.kind === "silent") await untilAborted(toSignal(signal));
       if (body.kind !== "data") throw new Error("the body was no longer awaited");
       noteRead();
       return body.data;

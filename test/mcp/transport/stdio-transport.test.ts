@@ -137,8 +137,8 @@ test("a call on the fast path is aborted when the connection ends", async () => 
       admit: () => {},
       find: () => ({
         id: 1,
-        run: async (leaving) => {
-          leaving.addEventListener("abort", left.open);
+        run: async (signal) => {
+          signal.addEventListener("abort", left.open);
           await left.opened;
           return { content: [] };
         },

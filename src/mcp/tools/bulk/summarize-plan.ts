@@ -1,5 +1,5 @@
 import type { Bulk } from "../../../bulk/bulk.ts";
-import type { Leaving } from "../../../contract/waiting.ts";
+import type { CallerSignal } from "../../../contract/waiting.ts";
 import type { Job } from "../../../state/jobs.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import { bringsNewApp } from "../../../contract/rules/app-rules.ts";
@@ -32,10 +32,10 @@ export function summarizePlan(
   bulk: Bulk,
   plan: Plan,
   owner: Owner,
-  { job, signal: left }: { readonly job?: Job | undefined; readonly signal?: Leaving } = {},
+  { job, signal }: { readonly job?: Job | undefined; readonly signal?: CallerSignal } = {},
 ) {
-  return bulk.runQueued(owner, left, (signal) =>
-    summarizeRows({ call: owner.call, signal }, bulk.readWrites(plan, job)),
+  return bulk.runQueued(owner, signal, (combined) =>
+    summarizeRows({ call: owner.call, signal: combined }, bulk.readWrites(plan, job)),
   );
 }
 

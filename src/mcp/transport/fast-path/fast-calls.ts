@@ -10,7 +10,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
-import type { Leaving } from "../../../contract/waiting.ts";
+import type { CallerSignal } from "../../../contract/waiting.ts";
 import { readRequestId, requestIdHeader } from "../../../text/request-id.ts";
 import { answerCall } from "../../protocol/answer-call.ts";
 import { readCaller, type CallingClient } from "../../protocol/calling-client.ts";
@@ -33,7 +33,7 @@ export type FastCalls = {
 export type FastCall = {
   readonly id: RpcId;
   /** Rejects if the SDK has to answer the call instead. */
-  readonly run: (leaving: Leaving) => Promise<CallToolResult>;
+  readonly run: (signal: CallerSignal) => Promise<CallToolResult>;
 };
 
 type ReadOnlyCall = {
@@ -66,7 +66,7 @@ export function createFastCalls(options: ServerOptions): FastCalls {
       if (call === undefined || describeClient(call.meta, request) !== kind) return undefined;
       const caller = readNow();
       const requestId = readRequestId(request?.headers.get(requestIdHeader));
-      return { id: call.id, run: (leaving) => run(call, caller, requestId, leaving) };
+      return { id: call.id, run: (signal) => run(call, caller, requestId, signal) };
     },
   };
 
@@ -74,9 +74,9 @@ export function createFastCalls(options: ServerOptions): FastCalls {
     { tool, given, meta }: ReadOnlyCall,
     caller: CallingClient,
     requestId: string,
-    leaving: Leaving,
+    signal: CallerSignal,
   ): Promise<CallToolResult> {
-    const answer = await answerCall({ caller, tool, given, leaving, requestId, meta }, options);
+    const answer = await answerCall({ caller, tool, given, signal, requestId, meta }, options);
     // The result is complete, because read-only tools never ask a user.
     const result = answer as CallToolResult;
     return caller.isModern ? addServerInfo(result) : result;
@@ -156,10 +156,10 @@ function describeClient(meta: JsonObject, request: Request | undefined): string 
 export async function answerFast(
   { id, run }: FastCall,
   session: string,
-  leaving: Leaving,
+  signal: CallerSignal,
 ): Promise<Response | undefined> {
-  const result = await run(leaving).catch(() => undefined);
-  if (result === undefined || leaving.aborted) return undefined;
+  const result = await run(signal).catch(() => undefined);
+  if (result === undefined || signal.aborted) return undefined;
   const headers = { "cache-control": "no-cache, no-transform", "mcp-session-id": session };
   return Response.json({ result, jsonrpc: "2.0", id }, { headers });
 }
