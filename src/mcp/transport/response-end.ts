@@ -2,15 +2,15 @@ import type { CallerSignal } from "../../contract/waiting.ts";
 
 /**
  * Calls `onEnd` once, after the last byte of a response or when the stream breaks. `hasLeft` is
- * whether the client disconnected early. Aborting `givenUp` ends the stream early.
+ * whether the client disconnected early. Aborting `signal` ends the stream early.
  */
 export async function answerUntilEnd(
   answer: () => Promise<Response>,
   onEnd: (hasLeft: boolean) => void,
-  givenUp?: CallerSignal,
+  signal?: CallerSignal,
 ): Promise<Response> {
   try {
-    return watchEnd(await answer(), onEnd, givenUp);
+    return watchEnd(await answer(), onEnd, signal);
   } catch (error) {
     onEnd(false);
     throw error;
@@ -21,7 +21,7 @@ export async function answerUntilEnd(
 function watchEnd(
   response: Response,
   onEnd: (hasLeft: boolean) => void,
-  givenUp: CallerSignal | undefined,
+  signal: CallerSignal | undefined,
 ): Response {
   const { body, headers } = response;
   if (body === null || headers.get("content-type") !== "text/event-stream") {
@@ -44,8 +44,8 @@ function watchEnd(
           // The rest of the response is discarded, so errors do not matter.
           reader.cancel().catch(() => undefined);
         };
-        if (givenUp?.aborted === true) close();
-        else givenUp?.addEventListener("abort", close, { once: true });
+        if (signal?.aborted === true) close();
+        else signal?.addEventListener("abort", close, { once: true });
       },
       pull: async (controller) => {
         const { done, value } = await reader.read().catch((error: unknown) => {

@@ -96,7 +96,7 @@ async function readBeginning(
 ): Promise<Pick<FileAnswer, "body" | "isCut">> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // CallerSignal the loop closes the connection.
+  // Leaving the loop closes the connection.
   for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     size += chunk.length;
