@@ -2,7 +2,7 @@ import { basename, dirname } from "node:path";
 import { clock, requireData, requireOwn } from "../app/process/embedded.ts";
 import { explainUncopied } from "../app/process/explain-copies.ts";
 import { describePlace, fillTarget, lockSource, type Source } from "../app/process/move-data.ts";
-import type { DataPlace } from "../app/data/secrets.ts";
+import type { DataLocation } from "../app/data/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { countRows } from "../copies/copy-database.ts";
 import { databaseUrlRule, isAddress, isDatabaseUrl } from "../network/database-url.ts";
@@ -81,7 +81,7 @@ async function run({ config, flags, runtime }: Invocation<typeof migrateFlags>):
   say("The old data is marked as moved: Waypost does not start with it any more.");
 }
 
-function readTarget(to: string | undefined, { data }: Config): DataPlace {
+function readTarget(to: string | undefined, { data }: Config): DataLocation {
   if (to !== undefined && isDatabaseUrl(to)) {
     return { data, secrets: { database_url: to, database_url_file: undefined } };
   }

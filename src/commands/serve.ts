@@ -18,7 +18,7 @@ import { createProxyWatch } from "../app/http/watch-proxies.ts";
 import {
   claimPort,
   createAnswerProcess,
-  noteServedPlace,
+  noteServedAddress,
   type Statement,
 } from "../app/listening/ask-listener.ts";
 import { chooseTools, createAssistant, readKnownKey } from "../app/process/assistant.ts";
@@ -178,7 +178,7 @@ function prepareAnswers({ config, port, report }: ServeParts, readStatement: () 
   const { data, host } = config;
   try {
     const answerProcess = createAnswerProcess({ data, port }, readStatement);
-    noteServedPlace(data, { host, port });
+    noteServedAddress(data, { host, port });
     return answerProcess;
   } catch (error) {
     report(error);

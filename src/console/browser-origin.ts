@@ -12,7 +12,7 @@ export type BrowserOrigin = {
   readonly cookies: CookieAccess;
 };
 
-type ConsolePlace = {
+type ConsoleAddress = {
   readonly publicUrl: string | undefined;
   readonly base: string;
 };
@@ -30,7 +30,7 @@ type BrowserRequest = {
  */
 export function readBrowserOrigin(
   received: BrowserRequest,
-  { publicUrl, base }: ConsolePlace,
+  { publicUrl, base }: ConsoleAddress,
 ): BrowserOrigin | undefined {
   const { request } = received;
   const host = request.headers.get("host") ?? "";
@@ -69,7 +69,7 @@ type CookieAccess = {
 /** `session` is for signed-in users, `visit` for the sign-in page. */
 type CookieName = "session" | "visit";
 
-type CookiePlace = {
+type CookieScope = {
   readonly host: string;
   readonly isSecure: boolean;
   /**
@@ -80,7 +80,7 @@ type CookiePlace = {
 };
 
 /** Cookie names contain the port, because servers on all ports of a machine share cookies. */
-function readCookies(request: Request, { host, isSecure, base }: CookiePlace): CookieAccess {
+function readCookies(request: Request, { host, isSecure, base }: CookieScope): CookieAccess {
   const port = /:(\d+)$/.exec(host)?.[1] ?? "80";
   // The visit cookie is for the sign-in page, which is outside the base path.
   const readPath = (cookie: CookieName) => (cookie === "session" ? base || "/" : "/");

@@ -9,7 +9,7 @@ import { explainFileFault } from "./file-fault.ts";
 /** Reads secrets from an environment variable, a file that a variable names, or the data folder. */
 
 /** Where the data is: in the database if its URL is set, otherwise in the data folder. */
-export type DataPlace = Pick<Config, "data"> & {
+export type DataLocation = Pick<Config, "data"> & {
   readonly secrets?: Pick<Config["secrets"], "database_url" | "database_url_file">;
 };
 
@@ -37,7 +37,7 @@ export function readGivenSecret(
 }
 
 /** Returns the database URL, with its password. Returns undefined if none is configured. */
-export function readDatabaseUrl({ secrets }: DataPlace): string | undefined {
+export function readDatabaseUrl({ secrets }: DataLocation): string | undefined {
   const { database_url, database_url_file } = secrets ?? {};
   if (database_url !== undefined || database_url_file === undefined) return database_url;
   const url = readSecretFile(database_url_file, "WAYPOST_DATABASE_URL_FILE");

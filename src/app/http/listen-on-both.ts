@@ -20,7 +20,7 @@ const covered: Readonly<Record<string, readonly string[]>> = {
 /** The maximum number of attempts to find a port that is free on both addresses. */
 const mostTries = 20;
 
-export type ListenPlace = {
+export type ListenAddress = {
   readonly host: string;
   readonly port: number;
   readonly hasLocalLinks: boolean;
@@ -29,7 +29,7 @@ export type ListenPlace = {
 /** Listens on the host, and on the loopback addresses that browsers need. */
 export async function listenOnBoth(
   server: HttpServer,
-  place: ListenPlace,
+  place: ListenAddress,
   tries = mostTries,
 ): Promise<number> {
   const { host, port, hasLocalLinks } = place;

@@ -12,7 +12,7 @@ import { readCode } from "../data/file-fault.ts";
 import { readIfThere } from "../data/secrets.ts";
 import { findReachableHost, hasLocalLinks } from "../http/addresses.ts";
 import type { AnswerProcess, HttpServer } from "../http/http-server.ts";
-import { listenOnBoth, type ListenPlace } from "../http/listen-on-both.ts";
+import { listenOnBoth, type ListenAddress } from "../http/listen-on-both.ts";
 import { respondJson } from "../http/respond-json.ts";
 import type { ListenerDescription } from "../http/watch-proxies.ts";
 import { clock, random } from "../process/embedded.ts";
@@ -41,7 +41,7 @@ export type Listening = {
 type PortHolder = Statement | "changing" | "foreign";
 
 const noteFile = "listener.json";
-const mostServedPlaces = 4;
+const mostServedAddresses = 4;
 const nonceHeader = "waypost-nonce";
 const proofHeader = "waypost-proof";
 /** The maximum age of a request, so that another program on the port cannot replay it later. */
@@ -82,23 +82,23 @@ async function askListener(
 }
 
 export async function findStatement(config: Config): Promise<Statement | undefined> {
-  const places = [...readServedPlaces(config.data), config];
+  const places = [...readServedAddresses(config.data), config];
   const holders = await Promise.all(places.map((place) => askListener("ask", place, config.data)));
   const found = holders.filter((holder) => typeof holder === "object");
   return found.find(({ kind }) => kind === "serve") ?? found[0];
 }
 
-type ServedPlace = Pick<Config, "host" | "port">;
+type ServedAddress = Pick<Config, "host" | "port">;
 
 /** Saves the host and port of `serve`, because later commands may run without its `--port` flag. */
-export function noteServedPlace(data: string, place: ServedPlace): void {
-  const others = readServedPlaces(data).filter(({ port }) => port !== place.port);
-  const places = [place, ...others].slice(0, mostServedPlaces);
+export function noteServedAddress(data: string, place: ServedAddress): void {
+  const others = readServedAddresses(data).filter(({ port }) => port !== place.port);
+  const places = [place, ...others].slice(0, mostServedAddresses);
   writeFileSync(join(data, noteFile), `${JSON.stringify(places)}\n`, { mode: 0o600 });
 }
 
 /** Lists where `serve` listened, newest first. Other programs may use these ports by now. */
-function readServedPlaces(data: string): readonly ServedPlace[] {
+function readServedAddresses(data: string): readonly ServedAddress[] {
   try {
     // Earlier versions stored only one place.
     return [JSON.parse(readFileSync(join(data, noteFile), "utf8"))].flat();
@@ -153,7 +153,7 @@ const tryEvery_ms = 25;
 /** Listens on a port. If a process of the folder keeps it, returns that process's statement. */
 export async function takePort(
   server: HttpServer,
-  place: ListenPlace,
+  place: ListenAddress,
   purpose: Purpose,
   data: string,
   isStopped = () => false,

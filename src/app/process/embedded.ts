@@ -23,7 +23,7 @@ import {
   requireNotEmptied,
 } from "../data/data-folder.ts";
 import { prepareFirstStart } from "../data/first-start.ts";
-import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
+import { readDatabaseUrl, type DataLocation } from "../data/secrets.ts";
 
 /** The embedded store, which the first start creates. */
 export type Embedded = {
@@ -49,7 +49,7 @@ export type EmbeddedOptions = {
 };
 
 export async function openEmbedded(
-  place: DataPlace,
+  place: DataLocation,
   options: EmbeddedOptions = {},
 ): Promise<Embedded> {
   const { mustExist = false } = options;
@@ -74,7 +74,10 @@ export async function openEmbedded(
   }
 }
 
-async function openTables(place: DataPlace, { checksAll }: EmbeddedOptions): Promise<Sql<Tables>> {
+async function openTables(
+  place: DataLocation,
+  { checksAll }: EmbeddedOptions,
+): Promise<Sql<Tables>> {
   const url = readDatabaseUrl(place);
   if (url !== undefined) {
     const sql = await openPostgres<Tables>(url);
@@ -91,7 +94,7 @@ async function openTables(place: DataPlace, { checksAll }: EmbeddedOptions): Pro
 }
 
 /** Throws if another version of Waypost wrote a file in the folder. Does not change the files. */
-export function refuseOtherVersions({ data }: DataPlace): void {
+export function refuseOtherVersions({ data }: DataLocation): void {
   const files = [storeDatabase, stateDatabase].map(({ file, ...known }) => {
     return { path: join(data, file), ...known };
   });
@@ -119,7 +122,7 @@ export function requireOwn({ base_url }: Pick<Config, "base_url">): void {
   );
 }
 
-export function requireData(place: DataPlace): void {
+export function requireData(place: DataLocation): void {
   const { data } = place;
   if (readDatabaseUrl(place) !== undefined || hasDatabase(data)) return;
   checkDataFolder(data);

@@ -4,12 +4,12 @@ import { describeDatabase } from "../../network/database-url.ts";
 import { isFull, isIoFault, OutcomeUnknown } from "../../sql/faults.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { explainWriteFault, isFileFault } from "../data/file-fault.ts";
-import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
+import { readDatabaseUrl, type DataLocation } from "../data/secrets.ts";
 
 /** Explains why a command could not copy the data. */
 
 /** Throws if the data is in PostgreSQL, which has its own tools for copying data. */
-export function requireFiles(place: DataPlace, advice: string): void {
+export function requireFiles(place: DataLocation, advice: string): void {
   const url = readDatabaseUrl(place);
   if (url === undefined) return;
   throw new UsageFault(

@@ -9,7 +9,7 @@ import type { StateTables } from "../../state/tables.ts";
 import { prepareDataFolder, requireTrustedOwner, stateFile } from "../data/data-folder.ts";
 import { clock, random } from "./embedded.ts";
 import { removeEndedFiles } from "./export-files.ts";
-import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
+import { readDatabaseUrl, type DataLocation } from "../data/secrets.ts";
 
 /**
  * The state, in the data folder or in the store's database. It is opened on first use, because most
@@ -37,7 +37,7 @@ type LazyOptions = {
   readonly checksAll?: boolean | undefined;
 };
 
-export function createLazyState(place: DataPlace, options: LazyOptions = {}): LazyState {
+export function createLazyState(place: DataLocation, options: LazyOptions = {}): LazyState {
   const { mustExist = false, checksAll, tables } = options;
   const { data } = place;
   const file = join(data, stateFile);

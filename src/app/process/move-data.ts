@@ -24,7 +24,7 @@ import { showHidden } from "../../text/show-hidden.ts";
 import { findIncomplete } from "../data/data-folder.ts";
 import { refuseOtherVersions } from "./embedded.ts";
 import { fillDataFolder } from "../data/fill-data-folder.ts";
-import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
+import { readDatabaseUrl, type DataLocation } from "../data/secrets.ts";
 
 /** `waypost migrate` moves all rows to another place, while no process writes to either place. */
 
@@ -38,7 +38,7 @@ type MoveWork<Result> = (sources: readonly Source[]) => Promise<Result>;
  * `work` fails or the process is killed, the source stays unchanged.
  */
 export async function lockSource<Result>(
-  place: DataPlace,
+  place: DataLocation,
   target: string,
   work: MoveWork<Result>,
 ): Promise<Result> {
@@ -109,14 +109,14 @@ function refuseProcess({ host, pid }: OpenProcess): UsageFault {
 type CopySource = {
   readonly sources: readonly Source[];
   /** Where the data comes from. Its data folder contains the key files. */
-  readonly from: DataPlace;
+  readonly from: DataLocation;
   readonly follow: (rows: number) => void;
   readonly signal: AbortSignal;
 };
 
 /** Copies everything into an empty folder or database, all or nothing. */
 export async function fillTarget(
-  place: DataPlace,
+  place: DataLocation,
   filling: CopySource,
 ): Promise<readonly CopiedCount[]> {
   return (await findCopies(place, filling)) ?? fillEmpty(place, filling);
@@ -124,7 +124,7 @@ export async function fillTarget(
 
 /** Returns the row counts of a complete copy, if an earlier run stopped after copying. */
 async function findCopies(
-  place: DataPlace,
+  place: DataLocation,
   { sources, from }: CopySource,
 ): Promise<readonly CopiedCount[] | undefined> {
   const source = describePlace(from);
@@ -172,7 +172,7 @@ function readFileMarks(path: string, table: string): readonly string[] {
 }
 
 async function fillEmpty(
-  place: DataPlace,
+  place: DataLocation,
   { sources, from, follow, signal }: CopySource,
 ): Promise<readonly CopiedCount[]> {
   const source = describePlace(from);
@@ -205,7 +205,7 @@ async function fillEmpty(
   });
 }
 
-export function describePlace(place: DataPlace): string {
+export function describePlace(place: DataLocation): string {
   const url = readDatabaseUrl(place);
   return url === undefined ? `sqlite:${resolve(place.data)}` : describeDatabase(url);
 }
