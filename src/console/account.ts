@@ -200,7 +200,7 @@ export type TypedApproval = { readonly pin: string; readonly count: string };
 export type ListedQuestion = {
   readonly address: string;
   readonly title: string;
-  /** A sentence that quotes the name that the assistant reports. */
+  /** A sentence with the assistant's name, as the assistant itself reports it. */
   readonly lead: string;
   /** The request's project, API key and age. */
   readonly origin: string;

@@ -56,7 +56,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
   const measured = { counted: 0, written: 0, lost: 0 };
   const memory = createMemory((clicks) => (measured.lost += clicks));
   let isFailing = false;
-  /** The number of `flush` calls that wait for the write. If none wait, other writes go first. */
+  /** How many reads wait until the clicks are written. If none, other writes go first. */
   let waitingReads = 0;
 
   async function write(): Promise<void> {

@@ -86,12 +86,16 @@ export function writeMovedMark(place: string): string {
   return movedMark + place;
 }
 
-/** Reads the completed migrations. Throws if the data was moved or another version wrote it. */
+/**
+ * Reads the completed migrations. Throws if the data was moved to another
+ * database, or if another version of Waypost wrote it.
+ */
 export async function readKnown<Tables>(
   { db, engine }: Pick<Sql<Tables>, "db" | "engine">,
   { table, list }: Migrations,
 ): Promise<readonly string[]> {
-  // Must come before `readMarks`, because another process may create the tables in between.
+  // Before `readMarks`: otherwise, if another process creates the tables in between, we would find
+  // tables without completed migrations.
   const tables = await listTables(db);
   return requireKnown({ table, list }, { engine, tables, marks: await readMarks(db, table) });
 }

@@ -101,7 +101,7 @@ async function holdConnection(
 
   async function run(text: string, values: readonly unknown[]): Promise<QueryResult> {
     if (client === undefined) throw new Error("a statement came after the end of its transaction");
-    // The driver would send the statement only after the one that timed out has ended.
+    // An earlier statement timed out. The driver would send this one only after it has ended.
     if (lossError !== undefined) throw lossError;
     try {
       // The driver's types lack `query_timeout`.

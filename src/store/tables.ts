@@ -449,7 +449,7 @@ async function tryStatement(db: Kysely<unknown>, statement: string): Promise<boo
   }
 }
 
-/** Tables that are not copied: two whose rows soon expire, and the one with their secret key. */
+/** Tables that are not copied: two with short-lived rows, and the one with the key for them. */
 const left: readonly string[] = ["request_counts", "deferred_visits", "store_secrets"];
 /** Columns that are not copied, because the new database fills them itself. */
 const leaves: Readonly<Record<string, readonly string[]>> = {

@@ -184,7 +184,7 @@ test("a lookup compares the paths of links, in case the server ignores filters",
   });
 });
 
-test("a shorten_link call without a response is not looked up", async () => {
+test("after a shorten_link call without a response, no link is looked up", async () => {
   at.hostile.plan({ writes: ["reset after"] });
   const url = "https://example.com/";
   await expect(at.client.call(shortLinks.create, { url })).rejects.toMatchObject({

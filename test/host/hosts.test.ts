@@ -184,7 +184,7 @@ describe("home_url and not_found_url", () => {
     return [status, headers.location];
   };
 
-  test("redirect visitors of the root and of missing links without the visit's query", async () => {
+  test("get visits of the root and of missing links, without their queries", async () => {
     await change({ home_url, not_found_url });
     const missing = [302, "https://shop.example/m%C3%BCll"];
     for (const path of ["/", "/?id=7"]) expect(await ask(path)).toEqual([302, home_url]);

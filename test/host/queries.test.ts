@@ -132,7 +132,7 @@ describe("the project setting link_in_referrer", () => {
     expect(await readReferrer(`/app?id=${"1".repeat(8200)}`)).toBe(`${host.origin}/app`);
   });
 
-  test("the referrer contains the URL that was shortened instead of the short path", async () => {
+  test("puts the original URL of a short link in the referrer, not the short path", async () => {
     const short = await shorten("/app?id=1");
     expect(await readReferrer(`/${short}?b=2`)).toBe(`${host.origin}/app?id=1&b=2`);
   });

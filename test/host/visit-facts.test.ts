@@ -47,7 +47,7 @@ async function listReferrers() {
   return (await readCounts("referrer")).map(([, host]) => host);
 }
 
-test("visits are counted by source, but a press of the Open button is not a click", async () => {
+test("visits are counted by source, and presses of the Open button are counted apart", async () => {
   const link = await host.add("link", { path: "spring", url, options: { shorten: true } });
   await host.visit("/spring");
   await host.visit("/spring/");

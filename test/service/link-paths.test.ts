@@ -266,7 +266,7 @@ const growing = { path: ["Ⱥ", "Ⱦ", "İ"], name: listRange(0x0958, 0x095f, 0xfb
 const others = { path: listRange(0x0400, 0x052f), name: listRange(0x4e00, 0x9fff) };
 
 test.each([0, 6, 10])(
-  "paths and names of maximum length are stored even if %i in 10 letters grow when normalized",
+  "paths and names of maximum length are stored even if normalizing makes %i of 10 letters longer",
   async (share) => {
     await using world = await createWorld();
     const draw = (field: "path" | "name", length: number) => {

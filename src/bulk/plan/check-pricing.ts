@@ -11,9 +11,10 @@ import { readIfAllowed } from "../../lists/project-apps.ts";
 type PricedRow = Pick<PlanRow, "action" | "link_id" | "fields">;
 
 /**
- * Returns a function that checks rows in order, because it counts links. In its result, `isOfRow`
- * is true if the row uses a paid feature, and false if the project has reached its link limit. The
- * pricing plan of a remote server is unknown, so all rows pass.
+ * Returns a function that checks a row against the pricing plan. Call it in the order of the rows,
+ * because it counts links. If it rejects a row, `isOfRow` is true for a paid feature in this row, and false
+ * for a project that has reached its link limit. The pricing plan of a remote server is unknown, so
+ * all its rows pass.
  */
 export function createPricingCheck({ known, call, signal }: ServerAccess & Pick<Owner, "known">) {
   const { facts, linkLimit } = known ?? {};

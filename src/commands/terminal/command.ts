@@ -126,7 +126,7 @@ function listPlaces(usage: string): readonly string[] {
   return words.split(" ").slice(1);
 }
 
-/** Replaces an operand with its choices, if it has only a few: `connect with one of zed, codex`. */
+/** In a usage text, lists the choices of an operand that has only a few: `with one of a, b`. */
 function listChoices(usage: string, flags: FlagHelp): string {
   return usage.replace(/[A-Z]+$/, (operand) => {
     const help = flags[operand] ?? "";

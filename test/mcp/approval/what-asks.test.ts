@@ -282,7 +282,7 @@ describe("the limit for overwrites without an approval", () => {
     expect((await rename("later")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("counts undos, and is also raised when an undo is approved", async () => {
+  test("also applies to undos, and approving an undo raises it", async () => {
     await assistant.plant("link", { path: "spring", name: "first" });
     await renameTimes(20);
     const { error } = await call("undo", {});
