@@ -122,23 +122,31 @@ function selectKept({ db, projectId }: Tenant, now: number, kinds?: readonly Bin
   return kinds === undefined ? kept : kept.where("kind", "in", kinds);
 }
 
+type BinKey = Pick<Tables["bin"], "kind" | "id">;
+
 /** Deletes a batch of entries. Returns true if this was the last batch. */
 async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
   const { db, projectId } = tenant;
-  const isOld = sql`project_id = ${projectId} and deleted_at <= ${upTo}`;
   // In a statement of its own: PostgreSQL may run a subquery with a limit again for each row.
-  const batch = sql<{ readonly id: string }>`select id from bin where ${isOld} limit ${batchRows}`;
-  const ids = (await batch.execute(db)).rows.map(({ id }) => id);
-  if (ids.length === 0) return true;
-  const { rows } = await sql<Pick<Tables["bin"], "kind" | "id">>`
-    delete from bin where ${isOld} and id in (${sql.join(ids)}) returning kind, id
+  const batch = await sql<BinKey>`
+    select kind, id from bin
+    where project_id = ${projectId} and deleted_at <= ${upTo} limit ${batchRows}
+  `.execute(db);
+  if (batch.rows.length === 0) return true;
+  const kinds = new Set(batch.rows.map(({ kind }) => kind));
+  const ids = batch.rows.map(({ id }) => id);
+  // With `is true`, the rows are found by their keys and not among all old rows.
+  const { rows } = await sql<BinKey>`
+    delete from bin where project_id = ${projectId} and kind in (${sql.join([...kinds])})
+      and id in (${sql.join(ids)}) and (deleted_at <= ${upTo}) is true
+    returning kind, id
   `.execute(db);
   const links = rows.filter(({ kind }) => kind === "link");
   await dropShortPaths(
     tenant,
     links.map(({ id }) => id),
   );
-  return ids.length < batchRows;
+  return batch.rows.length < batchRows;
 }
 
 /** Permanently deletes the links and apps that were moved to the bin at `upTo` or earlier. */

@@ -326,15 +326,18 @@ async function changeLinks(
   { changes, which, putBack }: BulkChange,
 ): Promise<boolean> {
   const { db, projectId } = tenant;
-  const inProject = sql`project_id = ${projectId} and ${which}`;
   // In a statement of its own: PostgreSQL may run a subquery with a limit again for each link.
   const batch = sql<{ readonly id: string }>`
-    select id from links where ${inProject} limit ${batchRows}
+    select id from links where project_id = ${projectId} and ${which} limit ${batchRows}
   `;
   const ids = (await batch.execute(db)).rows.map(({ id }) => id);
   if (ids.length === 0) return true;
   const isLast = ids.length < batchRows;
-  const update = sql`update links set ${changes} where ${inProject} and id in (${sql.join(ids)})`;
+  // With `is true`, the links are found by their IDs and not among all links of the app.
+  const update = sql`
+    update links set ${changes}
+    where project_id = ${projectId} and id in (${sql.join(ids)}) and (${which}) is true
+  `;
   if ((await readTally(tenant)).webhooks === 0) {
     const { numAffectedRows = 0n } = await update.execute(db);
     if (numAffectedRows > 0n) await tallyWrite(tenant, 0);

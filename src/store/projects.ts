@@ -2,7 +2,6 @@ import { sql, type NotNull, type SqlBool } from "kysely";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Project } from "../contract/projects.ts";
 import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
-import { readEngine } from "../sql/open-kysely.ts";
 import { queueTask } from "./background-tasks.ts";
 import { countRows, describeTime, readPage, type ListPage } from "./lists.ts";
 import { prepareQuery, prepareRows } from "./prepared-query.ts";
@@ -127,18 +126,17 @@ export async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
     // The caller deletes this task from `chores` after the last batch.
     if (!("project_id" in columns) || name === "chores") continue;
     const ownKey = key.length === 1 ? key : key.filter((column) => column !== "project_id");
-    const [table, rest] = [sql.table(name), sql.raw(ownKey.join(", "))];
-    const batch = (columns: typeof rest) =>
-      sql`select ${columns} from ${table} where project_id = ${projectId} limit ${purgedRows}`;
-    // PostgreSQL may run a subquery with a limit again for each row, but it reads an array once.
-    const isInBatch =
-      readEngine(db) === "sqlite"
-        ? sql`(${rest}) in (${batch(rest)})`
-        : sql`ctid = any(array(${batch(sql.raw("ctid"))}))`;
-    const purge = sql`delete from ${table} where project_id = ${projectId} and ${isInBatch}`;
-    // A row that changes meanwhile stays until the next batch.
-    const { numAffectedRows = 0n } = await purge.execute(db);
-    if (numAffectedRows > 0n) return false;
+    const [table, keys] = [sql.table(name), sql.raw(ownKey.join(", "))];
+    const { rows } = await sql<Readonly<Record<string, unknown>>>`
+      select ${keys} from ${table} where project_id = ${projectId}
+      order by ${keys} limit 1 offset ${purgedRows - 1}
+    `.execute(db);
+    const [last] = rows;
+    // By the key of the batch's last row, because a subquery could run again for each row.
+    const isInBatch = last && sql`and (${keys}) <= (${sql.join(Object.values(last))})`;
+    const purge = sql`delete from ${table} where project_id = ${projectId} ${isInBatch ?? sql``}`;
+    await purge.execute(db);
+    if (last !== undefined) return false;
   }
   await dropIndex(db, projectId);
   return true;
