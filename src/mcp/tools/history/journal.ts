@@ -259,8 +259,13 @@ function assumeLive(endpoint: Endpoint, { body, css }: JsonObject): JsonObject {
   return endpoint === contract.pageTemplate.publish ? { live: { body, css } } : {};
 }
 
+/** Returns undefined unless both texts are known, because they are published together. */
+function readLive({ body, css }: JsonObject): JsonObject | undefined {
+  return body === undefined || css === undefined ? undefined : { body, css };
+}
+
 export function readTemplateRecord({ body, css, live_version }: WrittenTemplate): JsonObject {
-  const live = live_version && { body: live_version.body, css: live_version.css };
+  const live = live_version && readLive(live_version);
   const members = Object.entries({ body, css, live });
   return Object.fromEntries(members.filter(([, value]) => value !== undefined));
 }

@@ -6,6 +6,7 @@ import {
 } from "../../../bulk/plan/plan-undo.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import { toSentence } from "../../../contract/problem.ts";
 import { findKindNamed, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { isSame } from "../../../contract/rules/writable-fields.ts";
 import type { Change, Effect, History } from "../../../state/history.ts";
@@ -167,6 +168,10 @@ const { save, publish, unpublish } = contract.pageTemplate;
 /** Restores the live version before the draft, because publishing replaces the draft. */
 function planTemplate({ id, before, after, ...effect }: Effect, now: JsonObject): UndoSteps {
   const kind = findKindNamed(effect.kind);
+  const { unknown = [] } = effect;
+  if (unknown.length > 0) {
+    return { why: `It is unknown what ${toSentence(unknown)} contained before the change.` };
+  }
   const wanted = { ...now, ...before };
   const isKnown = ["body", "css", "live"].every((name) => name in wanted && name in now);
   if (kind === undefined || !before || id === null || !isKnown) {
