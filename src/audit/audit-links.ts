@@ -134,6 +134,7 @@ const nowhere: readonly LinkFault[] = [
 
 /** Problems of a single field, whatever the other fields are. */
 const faultsOfFields: ReadonlySet<AuditProblem["code"]> = new Set([
+  "campaign_token_unfit",
   "deleted_app",
   "hidden_characters",
   "http_address",

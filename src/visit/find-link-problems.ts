@@ -50,8 +50,9 @@ export function readExplainedLink(
   // A saved link's path is not checked, because its server has already accepted it. A store token
   // that was not read cannot contradict the other one.
   const { provider_token = link.campaign_token, campaign_token = link.provider_token } = link;
+  const saved = { ...link, provider_token, campaign_token, path: undefined };
   const faults = isSaved(link)
-    ? checkLink({ ...link, provider_token, campaign_token, path: undefined }, "update").problems
+    ? checkLink(saved, "update").problems.filter(({ field }) => Object.hasOwn(link, field))
     : checkLink(link, "create").problems;
   const appSources = {
     ios: findSource(apps.ios_app, ios_app, ios_app_id),

@@ -12,9 +12,9 @@ type PricedRow = Pick<PlanRow, "action" | "link_id" | "fields">;
 
 /**
  * Returns a function that checks a row against the pricing plan. Call it in the order of the rows,
- * because it counts links. If it rejects a row, `isOfRow` is true for a paid feature in this row, and false
- * for a project that has reached its link limit. The pricing plan of a remote server is unknown, so
- * all its rows pass.
+ * because it counts links. If it rejects a row, `isOfRow` is true for a paid feature in this row,
+ * and false for a project that has reached its link limit. The pricing plan of a remote server is
+ * unknown, so all its rows pass.
  */
 export function createPricingCheck({ known, call, signal }: ServerAccess & Pick<Owner, "known">) {
   const { facts, linkLimit } = known ?? {};

@@ -185,7 +185,7 @@ function describeAppChange(
   const after_id = choice && (typeof choice["id"] === "string" ? choice["id"] : "");
   const after = after_id ? findApp(apps, after_id) : choice;
   const to = after_id === undefined ? "none" : nameApp(after_id, after);
-  const isKnown = Object.keys(record).length > 0;
+  const isKnown = id !== undefined;
   return { after, after_id: after_id ?? null, change: { ...(isKnown && { from }), to } };
 }
 

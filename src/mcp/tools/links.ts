@@ -269,7 +269,8 @@ async function readExplained(args: JsonObject, call: ToolCall): Promise<LinkToEx
 
 /** Lists the fields that a remote server omits: visits are explained as if these were empty. */
 function listUnread(link: VisitedLink): readonly CallProblem[] {
-  const unread = listUnreadFields(link);
+  const deferred = "ios_deferred_deep_linking_enabled";
+  const unread = [...listUnreadFields(link), ...(link[deferred] === undefined ? [deferred] : [])];
   if (unread.length === 0) return [];
   return [{ message: `The server did not return ${toSentence(unread)}: assumed to be empty.` }];
 }

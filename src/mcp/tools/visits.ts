@@ -9,9 +9,13 @@ import { findFingerprintWarning, findTeamIdWarning } from "../../contract/rules/
 import { normalizePath, writeAddress } from "../../contract/rules/link-path.ts";
 import { isBlank } from "../../contract/text.ts";
 import { quote } from "../../text/show-hidden.ts";
-import type { VisitedApps, VisitedLink, VisitOptions } from "../../visit/decide-visit.ts";
+import type { Mobile, VisitedApps, VisitedLink, VisitOptions } from "../../visit/decide-visit.ts";
 import { explainVisits } from "../../visit/explain-link.ts";
-import { readExplainedLink, findLinkProblems } from "../../visit/find-link-problems.ts";
+import {
+  findLinkProblems,
+  readExplainedLink,
+  systemNames,
+} from "../../visit/find-link-problems.ts";
 import type { Fact } from "../approval/question.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import type { KnownApps } from "../results/present-body.ts";
@@ -60,12 +64,24 @@ export function listVisits(
   } as VisitedLink;
   const visited = { ios_app: apps.ios_app?.after, android_app: apps.android_app?.after };
   const { visits } = explainVisits(link, visited, readVisitOptions(link, known));
+  const describePhone = (platform: Mobile) =>
+    isStoreUnread(platform, link, apps)
+      ? `unknown, because the ${systemNames[platform]} app could not be read completely`
+      : describeMobile(visits[platform]);
   const items = [
-    `iPhone: ${describeMobile(visits.ios)}`,
-    `Android: ${describeMobile(visits.android)}`,
+    `iPhone: ${describePhone("ios")}`,
+    `Android: ${describePhone("android")}`,
     `Computer: ${describeOutcome(visits.desktop)}`,
   ];
   return [{ name, kind: "list", items }];
+}
+
+/** Whether visitors may go to the app's store, but its address in the store is unknown. */
+function isStoreUnread(platform: Mobile, link: VisitedLink, apps: AppChanges): boolean {
+  const { after, after_id } = apps[`${platform}_app`] ?? {};
+  // An unregistered app has no ID. The call contains all its fields.
+  if (isBlank(after_id) || !isBlank(link[`${platform}_fallback_url`])) return false;
+  return after?.[platform === "ios" ? "app_store_id" : "package_name"] === undefined;
 }
 
 type PlatformVisits = ReturnType<typeof explainVisits>["visits"];
@@ -90,13 +106,18 @@ function describeOutcome({ action, to }: PlatformVisits["desktop"]): string {
 }
 
 const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
-const visitedFields = [...destinations, "ios_app_id", "android_app_id"] as const;
+const appIds = ["ios_app_id", "android_app_id"] as const;
+const visitedFields = [...destinations, "enable_forced_redirect", ...appIds];
 
 /** Lists the fields that decide where visitors go and that a remote server did not return. */
-export function listUnreadFields(link: {
-  readonly [Field in (typeof visitedFields)[number]]?: unknown;
-}): (typeof visitedFields)[number][] {
-  return visitedFields.filter((field) => link[field] === undefined);
+export function listUnreadFields(link: JsonObject): readonly string[] {
+  const [ios, android] = appIds.map((field) => link[field] ?? null);
+  const fields = [
+    ...visitedFields,
+    ...(ios === null ? [] : ["provider_token", "campaign_token"]),
+    ...(android === null ? [] : ["referrer"]),
+  ];
+  return fields.filter((field) => link[field] === undefined);
 }
 
 /**
@@ -122,7 +143,7 @@ export function findWrittenProblems(
   // The cast is safe, because the schemas have validated the response and the arguments.
   const link = { ...before, ...plain, ...written } as VisitedLink;
   // A field that the response omits may still have a value, so nothing can be reported as missing.
-  if (destinations.some((field) => link[field] === undefined)) return [];
+  if (listUnreadFields(link).length > 0) return [];
   const visited: VisitedApps = {
     ios_app: apps.get(link.ios_app_id ?? ""),
     android_app: apps.get(link.android_app_id ?? ""),

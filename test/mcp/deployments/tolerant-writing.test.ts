@@ -8,7 +8,7 @@ import {
   createStrangeWorld,
   type StrangeWorld,
 } from "../../support/remote.ts";
-import { callDone, callRefused } from "../../support/mcp-clients.ts";
+import { approve, callDone, callRefused } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 
 /** A field that is unreadable or missing is never written back, and is not used as evidence. */
@@ -199,8 +199,9 @@ async function expectLive(wanted: object): Promise<void> {
   expect(version).toMatchObject(wanted);
 }
 
+const text = { body: "<p>Hi</p>\n{% store_buttons %}", css: "p{top:0}" };
+
 describe("publish_template", () => {
-  const text = { body: "<p>Hi</p>\n{% store_buttons %}", css: "p{top:0}" };
   const noRoute = replyWith({ error: "Not found" }, 404);
   const hides: ReplyEdit = ({ path, method }, reply) =>
     /versions|preview|links/.test(path) || method === "PATCH" ? noRoute : reply;
@@ -237,6 +238,15 @@ describe("publish_template", () => {
   });
 });
 
+test("an undo is refused if the server had omitted a text of the template", async () => {
+  await callDone(strange, "save_template", text);
+  strange.proxy.setAlter((_, reply) => withBody(reply, ({ css: _css, ...body }: Fields) => body));
+  await callDone(strange, "save_template", { body: text.body, css: "b {}" });
+  strange.proxy.setAlter((_, reply) => reply);
+  const refused = await callRefused(strange, "undo");
+  expect(refused.message).toContain("css contained before the change");
+});
+
 test("an undo sets a boolean field to false if it was null before the change", async () => {
   const { id } = await strange.plant("link", { path: "spring" });
   const name = "enable_forced_redirect";
@@ -248,16 +258,26 @@ test("an undo sets a boolean field to false if it was null before the change", a
   expect((await callDone(strange, "get_link", { id })).link).not.toHaveProperty(name);
 });
 
-test("an approval shows no guess of what visitors will see if the destination is unknown", async () => {
-  await using guarded = await createStrangeWorld(
-    alterLinks(({ url: _url, clicks: _clicks, ...link }) => link),
-    { mode: "guarded" },
-  );
-  const { id } = await guarded.plant("link", { path: "spring", url: "https://example.com/" });
-  const { approval } = await callRefused(guarded, "update_link", { id, path: "summer" });
-  const { html } = await guarded.visit(approval.url);
-  expect(html).toContain("unknown, because the server did not return url");
-});
+test.each([
+  ["url", { path: "summer" }, "unknown, because the server did not return url"],
+  ["enable_forced_redirect", { path: "summer" }, "did not return enable_forced_redirect"],
+  ["ios_app_id", { ios_app: null }, "iOS app: becomes none"],
+])(
+  "an approval does not guess the field %s, which its server omits",
+  async (field, sent, shown) => {
+    const asked: string[] = [];
+    const elicit = (message: string) => {
+      asked.push(message);
+      return approve();
+    };
+    const alter = alterLinks(({ [field]: _field, clicks: _clicks, ...link }) => link);
+    await using guarded = await createStrangeWorld(alter, { mode: "guarded", elicit });
+    const { id } = await guarded.plant("link", { path: "spring", url: "https://example.com/" });
+    await callDone(guarded, "update_link", { id, ...sent });
+    expect(asked.join()).toContain(shown);
+    expect(asked.join()).not.toMatch(/the default page|none →/);
+  },
+);
 
 test.each([
   ["contains a URL of the wrong type", (url: unknown) => ({ web: url })],
