@@ -55,7 +55,8 @@ export function createLongReads(path: string): LongReads {
       await run({ sql: "BEGIN", parameters: [] });
       return await work();
     } catch (error) {
-      throw current === undefined ? new StoreBusy("the store is closed", { cause: error }) : error;
+      if (current !== undefined && !signal.hasLeft()) throw error;
+      throw new StoreBusy("the store is closed, or the caller has left", { cause: error });
     } finally {
       current = undefined;
       await run({ sql: "ROLLBACK", parameters: [] }).catch(() => undefined);

@@ -18,7 +18,7 @@ import type { Store } from "../../src/store/store.ts";
 import { createIndex } from "../../src/store/trigram-index.ts";
 import { serveApi, createWorld, readLinkOrigin, type World } from "../support/world.ts";
 import { countForEver, endForEver, isOnPostgres } from "../support/store-place.ts";
-import { createGate } from "../support/clock.ts";
+import { createGate, waitUntil } from "../support/clock.ts";
 import { openLinkHost } from "../support/link-host.ts";
 import { openForAll, openForEach } from "../support/open-for.ts";
 import { addLink, addLinks, now } from "../support/rows.ts";
@@ -258,14 +258,22 @@ describe("reading a long list", () => {
   });
 
   test("stops when the client disconnects", async () => {
-    const { answer, begun } = openEndless(own);
-    const { server, port } = await serveApi(answerOverHttp(answer, own.clock));
+    const { answer, begun, reported } = openEndless(own);
+    const statuses: number[] = [];
+    const answerNoted: typeof answer = async (asked) => {
+      const reply = await answer(asked);
+      statuses.push(reply.status);
+      return reply;
+    };
+    const { server, port } = await serveApi(answerOverHttp(answerNoted, own.clock));
     const headers = { authorization: `Token ${own.key}` };
     const asking = request({ port, path: `${apiPrefix}${list}`, headers }).end();
     asking.on("error", () => undefined);
     await begun;
     const next = own.call("GET", list);
     asking.destroy();
+    await waitUntil(() => statuses.length > 0);
+    expect([statuses, reported]).toEqual([[503], []]);
     await endForEver(own);
     expect((await next).status).toBe(200);
     server.close();

@@ -6,6 +6,7 @@ import { openState, type State } from "../../src/state/state.ts";
 import type { StateTables } from "../../src/state/tables.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { createEmptyFolder } from "./folders.ts";
+import { waitUntil } from "./clock.ts";
 import { takeDatabase } from "./postgres.ts";
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach } from "vitest";
@@ -122,7 +123,7 @@ export async function countForEver<Tables>(db: Kysely<Tables>): Promise<void> {
   await (isOnPostgres ? sleeping : counting).execute(db);
 }
 
-/** Ends that work in PostgreSQL, which does not notice that no one waits for it. */
+/** Ends that work in PostgreSQL, where it must still run although no one waits for it. */
 export async function endForEver({
   openSql,
 }: {
@@ -130,14 +131,14 @@ export async function endForEver({
 }): Promise<void> {
   if (!isOnPostgres) return;
   const other = await openSql();
-  await ending.execute(other.db);
+  await waitUntil(async () => (await ending.execute(other.db)).rows.length > 0);
   await other.close();
 }
 
 const sleeping = sql`select pg_sleep(30)`;
 const ending = sql`
   select pg_cancel_backend(pid) from pg_stat_activity
-  where datname = current_database() and query = 'select pg_sleep(30)'
+  where datname = current_database() and state = 'active' and query = 'select pg_sleep(30)'
 `;
 
 const counting = sql`
