@@ -85,6 +85,7 @@ export type ClientWithFaults = TimedClient & {
 };
 
 type ClientWithFaultsOptions = {
+  readonly isMaster?: boolean;
   readonly sleep?: Sleep;
   /** Runs when the server does not respond. By default, the timers fire. */
   readonly onStall?: () => void;
@@ -105,7 +106,7 @@ export async function createClientWithFaults(
       return response;
     },
     origin: hostile.origin,
-    key: world.key,
+    key: options.isMaster === true ? world.master : world.key,
     ...(options.sleep !== undefined && { sleep: options.sleep }),
   });
   return {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { listUnread } from "../../src/contract/endpoint.ts";
 import { contract } from "../../src/contract/index.ts";
 import type { Fault } from "../support/hostile.ts";
@@ -8,7 +8,7 @@ import { openForEach } from "../support/open-for.ts";
 
 /** Each row of the retry table with a server that stalls: an unsafe write runs only once. */
 
-const { links, shortLinks, iosApps, androidApps } = contract;
+const { links, shortLinks, iosApps, androidApps, projects } = contract;
 
 const unclearFaults = ["stall", "reset", "close", "noise", "busy", "failing", "html_502"] as const;
 /** Faults that lose the response of an accepted write. */
@@ -248,14 +248,50 @@ describe.each(selectFaults(neverRepeated))("the verified $name", ({ act, done, p
   });
 });
 
-test("create_link is never retried as an upsert", async () => {
-  for (const misdeed of unclearFaults) {
-    at.hostile.plan({ writes: [misdeed, misdeed] });
-    await expect(at.client.call(links.create, { path: "spring" })).rejects.toThrow();
-  }
-  const asked = new Set(at.hostile.received);
-  expect(asked).toEqual(new Set(["POST /links", "GET /links"]));
+describe("a call with the master key", () => {
+  let id: string;
+  openForEach(
+    () => createClientWithFaults({ isMaster: true }),
+    async (opened) => {
+      at = opened;
+      const body = { project: { name: "Second", subdomain: "second" } };
+      const created = await at.world.call("POST", "/projects", { key: at.world.master, body });
+      ({ id } = created.body);
+    },
+  );
+  afterEach(() => expect(countWrites()).toBe(1));
+
+  const destroy = () => at.client.call(projects.destroy, { id });
+  const update = () => at.client.call(projects.update, { id, custom_domain: "A.EXAMPLE" });
+
+  test("delete_project is never retried", async () => {
+    await failFor(destroy, `Checked: the project ${id} still exists.`);
+  });
+
+  test("delete_project is reported as successful if a lookup shows the deletion", async () => {
+    await passThrough(["reset after"], { act: destroy, done: null });
+  });
+
+  test("update_project is verified by a lookup", async () => {
+    await passThrough(["cut_length after"], { act: update, done: { custom_domain: "a.example" } });
+  });
+
+  test("create_project is neither retried nor looked up", async () => {
+    await failFor(
+      () => at.client.call(projects.create, { name: "Third", subdomain: "third" }),
+      "Checked: nothing, because it cannot be looked up.",
+    );
+  });
 });
+
+async function failFor(act: Row[1], reason: string): Promise<void> {
+  at.hostile.plan({ writes: ["reset"] });
+  await expect(act()).rejects.toMatchObject({
+    code: "outcome_unknown",
+    message: expect.stringContaining(reason),
+    facts: { effect: "unknown", retry: "never" },
+  });
+}
 
 async function passThrough(
   writes: readonly Fault[],
