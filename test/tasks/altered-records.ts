@@ -11,12 +11,14 @@ const wrong: Fields = {
   unpublished_changes: 1,
   published_at: 1,
 };
+/** The paths of two links that are planned, changed and undone without a known destination. */
+const withoutUrl = new Set<unknown>(["spring-2025", "summer"]);
 const unknown: Fields = { rank: 7, owner: { id: 1, url: ["a", null] }, constructor: null };
 
 /** Fields without a value are absent, as on a server that returns only what is set. */
 export function alterRecord(record: Fields): Fields {
   const kept = Object.entries(record).flatMap(([name, value]) => {
-    if (absent.has(name)) return [];
+    if (absent.has(name) || (name === "url" && withoutUrl.has(record["path"]))) return [];
     if (empty.has(name) || value === false) return [[name, wrong[name] ?? null]];
     return value === null ? [] : [[name, wrong[name] ?? value]];
   });

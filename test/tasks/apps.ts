@@ -113,17 +113,6 @@ export const apps: readonly Task[] = [
     because: "a list that is replaced is read first",
   },
   {
-    sentence: "Delete the iOS app com.acme.legacy",
-    start: openShop,
-    script: ({ call }) => call("delete_ios_app", { id: "com.acme.legacy" }),
-    check: async ({ find, asked: shown }) => {
-      expect((await find("spring-shoes")).ios_app_id).toBeFalsy();
-      expect(shown.join()).toContain("Acme Legacy");
-    },
-    least: 1,
-    because: asked,
-  },
-  {
     sentence: "We no longer have an Android app: delete com.acme.shop there",
     start: openShop,
     script: ({ call }) => call("delete_android_app", { id: "com.acme.shop" }),

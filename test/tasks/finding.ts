@@ -91,17 +91,6 @@ export const finding: readonly Task[] = [
     because: "the picture comes with the link",
   },
   {
-    sentence: "Which of our links open com.acme.legacy?",
-    start: openShop,
-    script: async ({ call }) => {
-      const filters = [{ field: "ios_app_bundle_id", condition: "eq", value: "com.acme.legacy" }];
-      return listPaths(await call("list_links", { filters }));
-    },
-    check: ({ told }) => expect(told).toEqual(["spring-shoes"]),
-    least: 1,
-    because: "one list answers it",
-  },
-  {
     sentence: "Shorten https://www.acme.example/a/long/page. Where does the short address lead?",
     earlier: async ({ call }) =>
       (await call("shorten_link", { url: "https://www.acme.example/a/long/page" })).link,

@@ -49,7 +49,10 @@ export const history: readonly Task[] = [
     least: 1,
     because: "one list answers it",
     onSpecified: {
-      check: ({ told }) => expect(told).toMatchObject({ tool: "update_link" }),
+      check: ({ told }) => {
+        expect(told).toMatchObject({ tool: "update_link" });
+        expect(told.fields.name).toEqual({ from: "Summer launch", to: "Beach" });
+      },
       because: "on other servers, only changes of the same key are shown",
     },
   },
@@ -79,7 +82,11 @@ export const history: readonly Task[] = [
     because: "the deletion is found, and put back",
     onSpecified: {
       check: async ({ find }) =>
-        expect(await find("help")).toMatchObject({ name: "Help", clicks: 0 }),
+        expect(await find("help")).toMatchObject({
+          name: "Help",
+          url: "https://www.acme.example/help",
+          clicks: 0,
+        }),
       because: "without a bin, the link is created again",
     },
     onAltering: {

@@ -83,8 +83,10 @@ export const making: readonly Task[] = [
     least: 1,
     because: "nothing else is wanted",
     onAltering: {
-      check: ({ told }) =>
-        expect(told.problems).toMatchObject([{ field: "ios_deferred_deep_linking_enabled" }]),
+      check: async ({ told, paths }) => {
+        expect(await paths()).toEqual([told.link.path]);
+        expect(told.problems).toMatchObject([{ field: "ios_deferred_deep_linking_enabled" }]);
+      },
       because: "an absent destination is unknown, and the server's field has the wrong type",
     },
   },

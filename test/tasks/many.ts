@@ -25,20 +25,6 @@ export const many: readonly Task[] = [
     because: shownFirst,
   },
   {
-    sentence: "Clean up the test links",
-    start: openShop,
-    setting: { person: "page" },
-    script: async ({ call, show }) => {
-      const { plan } = await call("plan_links", { operation: "delete", filters: byName("test") });
-      const { error } = await call("apply_plan", { plan_id: plan.id });
-      await show(error.approval.url);
-      await call("apply_plan", { plan_id: plan.id });
-    },
-    check: async ({ paths }) => expect(await paths()).toHaveLength(7),
-    least: 3,
-    because: "a plan, the question, and the call after the person has pressed the button",
-  },
-  {
     sentence: "Point the spring links made last year at https://www.acme.example/archive",
     start: openShop,
     script: (assistant) =>
@@ -57,6 +43,13 @@ export const many: readonly Task[] = [
     },
     least: 2,
     because: shownFirst,
+    onAltering: {
+      check: async ({ told, find }) => {
+        expect(told.counts).toMatchObject({ done: 1 });
+        expect(await find("spring-2025")).toMatchObject({ url: "https://www.acme.example/last" });
+      },
+      because: "a destination that could not be read is not replaced",
+    },
   },
   {
     sentence: "Let every spring link skip the page between",

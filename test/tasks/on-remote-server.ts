@@ -9,15 +9,6 @@ const setting = { isRemote: true } as const;
 
 export const onRemoteServer: readonly Task[] = [
   {
-    sentence: "Where does promo lead?",
-    start: openShop,
-    setting,
-    script: async ({ call }) => (await call("get_link", { id: "promo" })).link.url,
-    check: ({ told }) => expect(told).toBe("https://www.acme.example/promo"),
-    least: 1,
-    because: "one thing is read",
-  },
-  {
     sentence: "Delete all links with test in their name",
     start: openShop,
     setting,

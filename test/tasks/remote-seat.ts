@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import { createAssistantWorld, type Era } from "../support/assistant-world.ts";
 import { sendByFetch } from "../support/stage.ts";
 import { createWorld, linkOrigin, origin } from "../support/world.ts";
@@ -13,9 +14,11 @@ export type Server = "specified" | "altering";
 
 export async function openSpecifiedSeat(era: Era, setting: Setting, server: Server): Promise<Seat> {
   const asked: string[] = [];
+  const faults: string[] = [];
   let writes = 0;
   const world = await createWorld();
-  const answer = answerAsSpecified(world.fetch, server === "altering" ? alterRecord : undefined);
+  const change = server === "altering" ? alterRecord : undefined;
+  const answer = answerAsSpecified(world.fetch, faults, change);
   const assistant = await createAssistantWorld({
     ...listOptions(era, setting, asked),
     beside: world,
@@ -35,6 +38,7 @@ export async function openSpecifiedSeat(era: Era, setting: Setting, server: Serv
   return {
     ...seat,
     [Symbol.asyncDispose]: async () => {
+      expect(faults).toEqual([]);
       await seat[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();
     },

@@ -1,5 +1,6 @@
+import { expect } from "vitest";
 import { sha256 } from "../contract/sample-link.ts";
-import type { PlantedLink, Place } from "./task.ts";
+import type { End, PlantedLink, Place, Result } from "./task.ts";
 
 /** The project of most tasks: a shop with apps and links of several ages. */
 
@@ -7,6 +8,17 @@ const shopApps = {
   ios_app: { bundle_id: "com.acme.shop" },
   android_app: { package_name: "com.acme.shop" },
 };
+
+/** Values that some servers hide, so that no task may change them. */
+const hiddenOfLink = {
+  social_description: "For sunny days",
+  social_image_url: "https://www.acme.example/sun.png",
+  provider_token: "123456",
+  campaign_token: "sun",
+};
+const hasHiddenValues = ({ path }: PlantedLink) => /^(?:spring|summer)/.test(path);
+const isOfShop = ({ bundle_id }: Result) => /\.(?:shop|legacy)$/.test(bundle_id);
+const hiddenOfApp = { clip_bundle_id: "com.acme.shop.Clip", app_store_id: "123456789" };
 
 const links: readonly PlantedLink[] = [
   { path: "spring-2025", name: "Spring 2025", url: "https://www.acme.example/last", age: 300 },
@@ -43,7 +55,7 @@ const links: readonly PlantedLink[] = [
 ];
 
 export async function openShop({ api, plant }: Place): Promise<void> {
-  const ios = { team_id: "ABCDE12345", app_store_id: "123456789" };
+  const ios = { team_id: "ABCDE12345", ...hiddenOfApp };
   const apps = [
     ["ios_app", { ...ios, bundle_id: "com.acme.shop", name: "Acme Shop" }],
     ["ios_app", { ...ios, bundle_id: "com.acme.legacy", name: "Acme Legacy" }],
@@ -59,5 +71,18 @@ export async function openShop({ api, plant }: Place): Promise<void> {
   ] as const;
   // Writes at the same time share a commit, which halves the time of the tasks.
   await Promise.all(apps.map(([kind, app]) => api("POST", `/${kind}s`, { [kind]: app })));
-  await Promise.all(links.map(plant));
+  const plantFull = (link: PlantedLink) =>
+    plant({ ...link, ...(hasHiddenValues(link) && hiddenOfLink) });
+  await Promise.all(links.map(plantFull));
+}
+
+/** Expects the shop's remaining records to have the values that some servers hide. */
+export async function expectHiddenValues({ api }: End): Promise<void> {
+  // A deleted project has neither.
+  const { links: kept = [] } = (await api("GET", "/links?limit=100")).body;
+  const { ios_apps = [] } = (await api("GET", "/ios_apps")).body;
+  for (const link of kept.filter(hasHiddenValues)) {
+    expect(link).toMatchObject({ ...hiddenOfLink, url: expect.any(String) });
+  }
+  for (const app of ios_apps.filter(isOfShop)) expect(app).toMatchObject(hiddenOfApp);
 }
