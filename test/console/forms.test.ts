@@ -62,11 +62,17 @@ describe("two input errors", () => {
       button: "Save",
       faults: { "#url": /http or https/, "#social_image_url": /http or https/ },
     },
-    "a new iOS app": {
-      path: () => "/apps/ios/new",
-      typed: { "#bundle_id": "x y", "#team_id": "short" },
+    "a new Android app": {
+      path: () => "/apps/android/new",
+      typed: { "#package_name": "x", "#fingerprints": "nothing" },
       button: "Register app",
-      faults: { "#bundle_id": /invalid/, "#team_id": /10 characters/ },
+      faults: { "#package_name": /invalid/, "#fingerprints": /invalid/ },
+    },
+    "a new webhook": {
+      path: () => "/webhooks/new",
+      typed: { "#url": "ftp://example.com" },
+      button: "Create webhook",
+      faults: { "#url": /http or https/, "[aria-labelledby=of-events]": /choose at least one/ },
     },
     "a new project": {
       path: () => "/projects/new",
@@ -89,6 +95,7 @@ describe("two input errors", () => {
     async (name, form) => {
       const key = form.isMaster === true ? master : serving.key;
       const { page, complaints } = await open(await form.path(), desktop, key);
+      for (const box of await page.locator("input[name=event]").all()) await box.uncheck();
       for (const [selector, text] of Object.entries(form.typed)) {
         await page.locator(selector).fill(text);
       }

@@ -76,8 +76,6 @@ test("a new webhook's secret is shown only once and signs the test event", async
 test("the errors of an invalid webhook are shown next to the fields", async () => {
   const made = (await list()).length;
   for (const [url, events, fault] of [
-    ["ftp://example.com", ["link.created"], "must be an http or https address"],
-    [receiver.url, [], "choose at least one"],
     ["https://example.com/#a", ["link.created"], "have a fragment"],
     [
       "https://10.0.0.1/x",
