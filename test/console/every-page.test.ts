@@ -369,12 +369,16 @@ describe("the console's menu on a phone", () => {
   });
 });
 
+/** Pages with a form that was filled in when the session ended. */
+const interrupted: string[] = [];
+
 /** Input in the first form of a page is kept across a new sign-in. */
 test.each(Object.entries(shown))(
   'the form on the page "%s" keeps its input when the session ends',
-  async (_, write) => {
+  async (name, write) => {
     const { text } = await plain.owner.open(writeAddress(write));
     if (!hasTextField(text)) return;
+    interrupted.push(name);
     await page.setViewportSize(sizes.desktop);
     await go(write);
     const typed = `"before" </textarea><script>window.hacked=1</script> ${hostile.slice(0, 40)}`;
@@ -401,6 +405,10 @@ test.each(Object.entries(shown))(
     expect(await page.evaluate("window.hacked")).toBeUndefined();
   },
 );
+
+test("more than five pages have a form whose input must be kept", () => {
+  expect(interrupted.length).toBeGreaterThan(5);
+});
 
 /** Whether the page has a form with a text field, so that only such pages need the browser. */
 function hasTextField(text: string): boolean {
