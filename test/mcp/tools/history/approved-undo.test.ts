@@ -46,7 +46,10 @@ test("an undo needs approval if it overwrites a later change", async () => {
   await edit(id, { name: "Newest" });
   answers = false;
   expect(await fail("undo")).toMatchObject({ code: "approval_declined", effect: "none" });
-  expect(asked[0]).toContain('- name, changed since: "Newest" will be replaced by "Old"');
+  const [question = ""] = asked;
+  expect(question.split("\n")[0]).toContain('Undo the change of the link "New"');
+  expect(question).toContain('- name, changed since: "Newest" will be replaced by "Old"');
+  expect(question).not.toMatch(/undefined|NaN|\[object|\{"/);
   expect(await readLink(id)).toMatchObject({ name: "Newest" });
   answers = true;
   await call("undo");
