@@ -69,6 +69,12 @@ describe("a project managed in the CLI", () => {
       home_url: "https://a.example/",
       not_found_url: "https://a.example/404",
     });
+    expect((await run(inFolder("list"))).stdout).toContain("home page redirects to https://a.e");
+    const cleared = ["update", "all", "--home", "", "--not-found", ""];
+    expect(await runJson(inFolder(...cleared))).toMatchObject({
+      home_url: null,
+      not_found_url: null,
+    });
   });
 
   test("is listed in creation order with its link count and settings", async () => {
