@@ -188,15 +188,11 @@ const screens = {
   desktop: sizes.desktop,
 };
 /** Only violations are reported, and their HTML is enough to find them. */
-const axeOptions = JSON.stringify({
-  iframes: false,
-  resultTypes: ["violations"],
-  selectors: false,
-});
-const axeRun = `axe.run(document, ${axeOptions}).then(({ violations }) => violations)`;
+const axeOptions = { iframes: false, resultTypes: ["violations"], selectors: false };
+const colorsOnly = { runOnly: ["color-contrast", "link-in-text-block"] };
 /** Chromium cannot draw higher pages at once. */
 const mostHeight = 8000;
-/** Colors do not depend on the size, so each color scheme is checked in one size only. */
+/** Only colors depend on the color scheme, so all else is checked in one scheme per size. */
 const checked: Readonly<Record<string, "light" | "dark">> = { phone: "light", desktop: "dark" };
 
 /** axe finds nothing on the narrowest and the widest screen, and the page fits all of them. */
@@ -204,12 +200,11 @@ export async function lookAtPage(page: Page, name: string): Promise<void> {
   await page.evaluate(axe.source);
   for (const [screen, size] of Object.entries(screens)) {
     await page.setViewportSize(size);
+    await page.emulateMedia({ colorScheme: "light" });
+    if (checked[screen] === "dark") expect(await findViolations(page, colorsOnly)).toEqual([]);
     await page.emulateMedia({ colorScheme: checked[screen] ?? "light" });
     await saveShot(page, `${name} ${screen}`);
-    if (screen in checked) {
-      const found = await page.evaluate<readonly Violation[]>(axeRun);
-      expect(describeFound(found), screen).toEqual([]);
-    }
+    if (screen in checked) expect(await findViolations(page), screen).toEqual([]);
     const [wide, seen] = await page.evaluate<[number, number]>(
       "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
     );
@@ -222,7 +217,10 @@ type Violation = {
   readonly nodes: readonly { readonly html: string }[];
 };
 
-function describeFound(violations: readonly Violation[]): readonly string[] {
+async function findViolations(page: Page, options: object = {}): Promise<readonly string[]> {
+  const text = JSON.stringify({ ...axeOptions, ...options });
+  const run = `axe.run(document, ${text}).then(({ violations }) => violations)`;
+  const violations = await page.evaluate<readonly Violation[]>(run);
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
