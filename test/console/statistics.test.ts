@@ -4,6 +4,7 @@ import { utc, writeLocalTime } from "../../src/contract/local-time.ts";
 import type { PageRequest } from "../../src/console/page.ts";
 import { renderLinkStats, statisticsPage } from "../../src/console/pages/statistics.ts";
 import { type WebTab, callTool, signInAt } from "../support/console.ts";
+import { openConsole, sizes } from "../support/browser.ts";
 import { createServed, runJson, type OwnServer } from "../support/command.ts";
 import { visit } from "../support/listening.ts";
 import { openForAll } from "../support/open-for.ts";
@@ -137,4 +138,20 @@ test("a statistics chart labels its highest value and its first and last day", a
     said.replaceAll(/<[^>]*>/g, "").trim(),
   );
   expect(scales).toEqual(["3", `${days[0]} ${days.at(-1)}`]);
+});
+
+test("the statistics page shows each table below its heading on a phone", async () => {
+  const url = "https://example.com/shown";
+  await callTool(served.serving, "create_link", { path: "shown", url });
+  const { port } = new URL(served.serving.places.url);
+  await visit(`http://default.localhost:${port}/shown`);
+  const viewport = sizes.phone;
+  const { page } = await openConsole(served.serving, { viewport, path: "/statistics" });
+  const card = page.getByRole("region", { name: "Platforms" });
+  const [heading, table] = [card.getByRole("heading"), card.getByRole("table")];
+  const [above, below] = await Promise.all([heading.boundingBox(), table.boundingBox()]);
+  expect(below?.y).toBeGreaterThanOrEqual((above?.y ?? 0) + (above?.height ?? 0));
+  // The text in the table does not break inside words.
+  const name = table.getByRole("rowheader", { name: "Computers and other devices" });
+  expect((await name.boundingBox())?.width).toBeGreaterThan(100);
 });
