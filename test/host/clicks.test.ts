@@ -156,24 +156,16 @@ test("1,000 concurrent visits are all counted while the links are read and chang
 });
 
 describe("pending visits", () => {
-  test("are dropped for a deleted link and stored for all other links", async () => {
-    const { id } = await host.add("link", { path: "gone", url });
-    const kept = await host.add("link", { path: "kept", url });
-    await host.visit("/gone");
-    await host.visit("/kept");
-    await host.world.call("DELETE", `/links/${id}`);
-    expect(await host.readClicks(kept.id)).toBe(1);
-    expect(host.world.reported).toEqual([]);
-  });
-
-  test("are dropped for a deleted project and stored for all other projects", async () => {
+  test("are dropped for a deleted link or project and stored for all others", async () => {
     const { world } = host;
     const other = await world.addProject({ subdomain: "other" });
     const key = await world.addKey({ project: other });
     await world.call("POST", "/links", { key, body: { path: "gone", url } });
+    const { id } = await host.add("link", { path: "gone", url });
     const kept = await host.add("link", { path: "kept", url });
     expect((await host.visit("/gone", { host: "other.localhost" })).status).toBe(302);
-    await host.visit("/kept");
+    for (const path of ["/gone", "/kept"]) await host.visit(path);
+    await world.call("DELETE", `/links/${id}`);
     await world.call("DELETE", `/projects/${other.id}`, { key: world.master });
     expect(await host.readClicks(kept.id)).toBe(1);
     expect(world.reported).toEqual([]);

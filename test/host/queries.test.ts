@@ -66,12 +66,6 @@ describe("the query of a visit", () => {
     expect(await readLocation("/product")).toBe(url);
   });
 
-  test("is omitted if it would make the destination too long", async () => {
-    expect(await readLocation(`/product?id=${"1".repeat(8200)}`)).toBe(url);
-    const fits = "1".repeat(8000);
-    expect(await readLocation(`/product?id=${fits}`)).toContain(fits);
-  });
-
   test("is added to a fallback URL on the web, but not to a store URL", async () => {
     const fields = {
       path: "fallbacks",

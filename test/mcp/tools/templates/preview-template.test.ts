@@ -72,10 +72,3 @@ describe("preview_template", () => {
     }
   });
 });
-
-test("preview_template lists the problems of a broken template with their lines", async () => {
-  const { error, preview_url } = await preview({ body: "<h1>\n<script>alert(1)</script>" });
-  expect(preview_url).toBeUndefined();
-  expect(error).toMatchObject({ code: "validation_failed", effect: "none" });
-  expect(error.problems).toContainEqual(expect.objectContaining({ field: "body", line: 2 }));
-});
