@@ -4,7 +4,6 @@ import { LongestFirst } from "./tools/longest-first.ts";
 /** V8 counts only what it compiles from then on, so these files load every module again. */
 const counting = ["test/template/bombs.test.ts"];
 
-/** Tests of PostgreSQL only. */
 const onPostgres = ["test/**/postgres*.test.ts"];
 
 /**

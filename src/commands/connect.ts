@@ -61,7 +61,7 @@ async function run(invocation: ConnectInvocation, name: string): Promise<boolean
   if (flags.write === true) return edit(invocation, client, file, entry);
   print(formats[client.format].edit("", client.key, entry).trimEnd());
   say(`Add this to ${file}, or run the command again with --write.`);
-  sayRest(invocation, client, entry, file);
+  explainEnvironment(invocation, client, entry, file);
 }
 
 function findFile(client: McpClient, env: Runtime["env"], isWorkspace: boolean): string {
@@ -113,7 +113,7 @@ async function edit(
   const backup = await replaceClientFile(file, changed);
   print(`${entry === undefined ? "Removed" : "Wrote"} the entry ${serverName} in ${path}.`);
   if (backup !== undefined) say(`The old file is saved as ${backup}.`);
-  if (entry !== undefined) sayRest(invocation, client, entry, path);
+  if (entry !== undefined) explainEnvironment(invocation, client, entry, path);
   say(`Restart ${client.title} for the change to take effect.`);
   return true;
 }
@@ -201,8 +201,7 @@ const secretFlag = /^(--[\w-]*(?:key|token|secret|password|database-url))=.*$/is
 /** Matches a placeholder for the API key, or a reference to its variable. */
 const keyReference = /^(?:<your key>|\$\{?(?:env:)?WAYPOST_API_KEY\}?)$/;
 
-/** Prints how to set the API key and the other variables. */
-function sayRest(
+function explainEnvironment(
   { config, flags }: ConnectInvocation,
   { title }: McpClient,
   { env, env_vars }: ServerEntry,
@@ -228,7 +227,6 @@ function sayRest(
   );
 }
 
-/** Waypost's entry in an MCP client's configuration. */
 type ServerEntry = {
   readonly type?: "stdio";
   readonly command: string;

@@ -52,9 +52,8 @@ function openParts({ config, runtime }: Invocation<object>) {
   const report = createReport(log);
   // The user's shell may have other environment variables and another working folder.
   const command = nameCommand(program);
-  const writeShellCommand = (name: string) =>
-    `${command} ${name} --data ${quoteWord(resolve(config.data))}`;
-  const serveCommand = writeShellCommand("serve");
+  const compose = (name: string) => `${command} ${name} --data ${quoteWord(resolve(config.data))}`;
+  const serveCommand = compose("serve");
   const listener = createFolderListener({ config, serveCommand, report });
   return {
     ...watchWork(log, config),
@@ -64,7 +63,7 @@ function openParts({ config, runtime }: Invocation<object>) {
     input,
     stopped: runtime.waitForStop(),
     program: resolve(program),
-    consoleCommand: writeShellCommand("console"),
+    consoleCommand: compose("console"),
     serveCommand,
     output,
     toolbox: chooseTools(config),

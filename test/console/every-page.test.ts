@@ -360,7 +360,6 @@ describe("the console's menu on a phone", () => {
     expect(await menu.locator("[aria-current=page]").innerText()).toBe("Start");
     await phone.keyboard.press("Escape");
     await menu.waitFor({ state: "hidden" });
-    // The focus returns to the button.
     await phone.keyboard.press("Enter");
     await tabTo(phone, /^Links$/);
     await pressEnter(phone);

@@ -23,7 +23,6 @@ openForEach(openPlanner, async (opened) => {
   twist = (query) => query;
   asked = [];
   const call: ServerAccess["call"] = async (endpoint, input, signal) => {
-    // Only lists are read here.
     const query = input as ListInput;
     await meanwhile(asked.length);
     asked.push(query);

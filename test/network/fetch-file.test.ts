@@ -146,7 +146,6 @@ describe("fetchFile with checked hosts", () => {
     addresses = [[publicPlace], [privatePlace]];
     expect(await fetchFile()).toMatchObject({ kind: "answered" });
     expect(places).toEqual([publicPlace]);
-    // The next file is checked again.
     expect(await fetchFile()).toEqual({ kind: "not_public" });
   });
 });

@@ -63,7 +63,6 @@ describe("the limit for unmatched installs from a shared IP address", () => {
     await missAll([undefined], 10);
     await visit("/spring", { from: relay });
     expect(await guess()).toBe(429);
-    // Another shared address has its own limit.
     expect(await match("172.226.3.5")).toMatchObject({ matched: false });
     host.world.advance(59 * 60_000);
     await visit("/spring", { from: relay });

@@ -43,7 +43,6 @@ async function enter(opened: World): Promise<void> {
 }
 
 async function expectUnchanged(): Promise<void> {
-  // The next test has its own rate limit.
   world.advance(60_000);
   expect(await readAllRows(world, other.id)).toEqual(before);
 }

@@ -76,7 +76,6 @@ test("a process counts requests accepted by another process toward the limit", a
   expect(more.filter((status) => status !== 429).length).toBeLessThanOrEqual(60);
   // A new process also counts these requests.
   expect(await countPassed([startProcess(world)], 100, asked)).toBeLessThanOrEqual(60);
-  // Another key has a separate limit.
   const key = await world.addKey();
   expect(await countPassed([one, other], 100, { key })).toBe(100);
 });

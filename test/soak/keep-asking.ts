@@ -6,7 +6,6 @@ import { ask, type BenchResponse, type Question } from "../bench/load/ask.ts";
 type LoadOptions = {
   readonly askers: number;
   readonly next: () => Question;
-  /** Called for every request with its response or error. */
   readonly hear: (question: Question, answer: BenchResponse | Error) => void;
 };
 

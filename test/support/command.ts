@@ -169,7 +169,6 @@ type CompiledCode = { readonly name: string; readonly bytes: Buffer };
 
 let kept: Promise<CompiledCode> | undefined;
 
-/** Compiles once for all tests of this process. */
 async function compile(): Promise<CompiledCode> {
   await using folder = await createFolder();
   const initialize = {

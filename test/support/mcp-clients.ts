@@ -22,11 +22,7 @@ type Stdio = {
   readonly transport: "stdio";
   readonly words?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-} & (
-  | { readonly data: string }
-  /** Another program than Waypost, with its arguments. */
-  | { readonly program: string }
-);
+} & ({ readonly data: string } | { readonly program: string });
 
 type Http = { readonly transport: "http"; readonly url: string; readonly token?: string };
 

@@ -16,7 +16,6 @@ export type Task = {
   /** The assistant's calls. Its result is the reply to the user. */
   readonly script: Script;
   readonly check: (end: End) => Promise<void> | void;
-  /** The lowest possible number of calls, and the reason. */
   readonly least: number;
   readonly because: string;
   readonly setting?: Setting;

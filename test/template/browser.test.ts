@@ -24,7 +24,6 @@ let origin = "";
 type ShownPage = Pick<LinkPage, "html" | "headers">;
 
 const pages = new Map<string, ShownPage>();
-/** All other requests, to any host. */
 const strayed: string[] = [];
 
 const answer: RequestListener = (request, response) => {

@@ -31,7 +31,6 @@ function render(body: string, name: string): string {
 
 const image = '<img alt="" src="https://evil.example/a.png">';
 
-/** On every page except that of the link T. */
 const others = '{% if link.name != "T" %}';
 
 /** Each template shows some visitors a picture or link of another host. */

@@ -121,11 +121,8 @@ export function createAnswerProcess(
     const isRecent = Math.abs(clock.now() - Number.parseInt(nonce, 10)) < validFor_ms;
     const expected = sign(secret, purpose, port, nonce);
     if (!isRecent || !isSameSecret(String(headers[proofHeader]), expected)) return false;
-    const statement = JSON.stringify(readStatement());
-    respondJson(response, 200, {
-      said: statement,
-      proof: sign(secret, "answer", port, nonce, statement),
-    });
+    const said = JSON.stringify(readStatement());
+    respondJson(response, 200, { said, proof: sign(secret, "answer", port, nonce, said) });
     if (purpose === "leave") leave?.();
     return true;
   };

@@ -214,7 +214,6 @@ export function sayNext(job: Job): void {
   if (next !== undefined) say(`Run ${next} to resume it.`);
 }
 
-/** Formats a job as JSON, without its rows. */
 export function presentOwn(job: Job): JsonObject {
   const next = nameNext(job);
   return { ...presentJob(job), ...(next !== undefined && { next }) };

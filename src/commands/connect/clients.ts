@@ -9,7 +9,6 @@ export type McpClient = {
   readonly key: string;
   /** The value of `type` that this client requires in an entry. */
   readonly type?: "stdio";
-  /** The user's settings file. Its folder depends on the operating system. */
   readonly userFile: readonly [folder: FolderName, ...path: string[]];
   readonly workspaceFile?: string;
   /** Makes the client read the key from its environment, because a project's file may be in git. */

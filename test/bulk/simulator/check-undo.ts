@@ -37,7 +37,6 @@ export function checkUndoPlan(stage: Model, undone: UndoCheck, undoing: SimPlan)
 function isLeftAlone({ truth, ended }: Model, { planned }: UndoCheck, row: PlanRow): boolean {
   const name = planned.name(row.position);
   const own = truth.writes.findLast((write) => write.row === name);
-  // Someone else had done it before us.
   if (own === undefined) return true;
   const left = truth.writes.findLast(
     ({ id, order }) => id === own.id && order < (ended.get(name) ?? 0),

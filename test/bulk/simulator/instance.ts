@@ -36,7 +36,6 @@ export type Machine = {
   readonly note: (text: string) => void;
   /** Called when the state records that a row is about to be sent. */
   readonly watchSent: (name: string, position: number) => void;
-  /** Called when the state records the result of a row. */
   readonly watchEnd?: (position: number) => void;
 };
 

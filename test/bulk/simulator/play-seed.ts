@@ -166,7 +166,6 @@ type AppRow = { readonly id: string; readonly bundle_id?: string; readonly packa
 
 async function checkTruth({ time, truth, askAsOther, complain }: Model): Promise<void> {
   const { body } = await time.drive(askAsOther("GET", "/links?limit=100"));
-  // The lists of the service have this shape.
   const { links } = body as { readonly links: readonly Link[] };
   const isComplete = links.length === Math.min(100, truth.links.size);
   const isSame = links.every((link) => isSameLink(link, truth.links.get(link.id)));

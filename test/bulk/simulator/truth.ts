@@ -17,7 +17,6 @@ type UserWrite = {
   readonly method: string;
   /** The path without the prefix of the API. */
   readonly path: string;
-  /** Undefined for a write by another user. */
   readonly row?: RowName | undefined;
 };
 

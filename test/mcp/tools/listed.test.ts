@@ -216,7 +216,6 @@ function write(tool: ShownTool, known: ShownTool | undefined): string {
   );
 }
 
-/** Estimates the tokens of a list at four bytes each. */
 function countTokens(tools: readonly ShownTool[]): number {
   const shown = tools.map(({ name, description, inputSchema }) => {
     return Buffer.byteLength(JSON.stringify({ name, description, inputSchema }));
