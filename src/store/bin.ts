@@ -122,31 +122,32 @@ function selectKept({ db, projectId }: Tenant, now: number, kinds?: readonly Bin
   return kinds === undefined ? kept : kept.where("kind", "in", kinds);
 }
 
-type BinKey = Pick<Tables["bin"], "kind" | "id">;
+type BinKey = Pick<Tables["bin"], "deleted_at" | "kind" | "id">;
 
-/** Deletes a batch of entries. Returns true if this was the last batch. */
+/** Deletes a batch of entries, oldest first. Returns true if this was the last batch. */
 async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
   const { db, projectId } = tenant;
-  // In a statement of its own: PostgreSQL may run a subquery with a limit again for each row.
+  const isOld = sql`project_id = ${projectId} and deleted_at <= ${upTo}`;
+  // By the key of the batch's last row, because a subquery could run again for each row.
   const batch = await sql<BinKey>`
-    select kind, id from bin
-    where project_id = ${projectId} and deleted_at <= ${upTo} limit ${batchRows}
+    select deleted_at, kind, id from bin where ${isOld}
+    order by deleted_at, kind, id limit 1 offset ${batchRows - 1}
   `.execute(db);
-  if (batch.rows.length === 0) return true;
-  const kinds = new Set(batch.rows.map(({ kind }) => kind));
-  const ids = batch.rows.map(({ id }) => id);
-  // With `is true`, the rows are found by their keys and not among all old rows.
+  const [last] = batch.rows;
+  const which =
+    last === undefined
+      ? isOld
+      : sql`project_id = ${projectId}
+          and (deleted_at, kind, id) <= (${last.deleted_at}, ${last.kind}, ${last.id})`;
   const { rows } = await sql<BinKey>`
-    delete from bin where project_id = ${projectId} and kind in (${sql.join([...kinds])})
-      and id in (${sql.join(ids)}) and (deleted_at <= ${upTo}) is true
-    returning kind, id
+    delete from bin where ${which} returning deleted_at, kind, id
   `.execute(db);
   const links = rows.filter(({ kind }) => kind === "link");
   await dropShortPaths(
     tenant,
     links.map(({ id }) => id),
   );
-  return batch.rows.length < batchRows;
+  return last === undefined;
 }
 
 /** Permanently deletes the links and apps that were moved to the bin at `upTo` or earlier. */

@@ -291,7 +291,8 @@ export async function detachBatch(
   const key = sql.ref(`${kind}_id`);
   return changeLinks(tenant, {
     changes: sql`${sql.ref(`former_${kind}_id`)} = ${key}, ${key} = null`,
-    which: sql`${key} = ${appId}`,
+    column: key,
+    appId,
     putBack: (link) => ({ ...link, [`${kind}_id`]: appId }),
   });
 }
@@ -309,34 +310,38 @@ export async function attachBatch(
   const former = sql.ref(`former_${kind}_id`);
   return changeLinks(tenant, {
     changes: sql`${key} = coalesce(${key}, ${former}), ${former} = null`,
-    which: sql`${former} = ${appId}`,
+    column: former,
+    appId,
     putBack: (link) => (link[`${kind}_id`] === appId ? { ...link, [`${kind}_id`]: null } : link),
   });
 }
 
 type BulkChange = {
   readonly changes: ReturnType<typeof sql>;
-  readonly which: ReturnType<typeof sql>;
+  /** The column with the app in links that are not changed yet. */
+  readonly column: ReturnType<typeof sql>;
+  readonly appId: string;
   /** Returns the link as it was before the change, for the event. */
   readonly putBack: (link: Link) => Link;
 };
 
 async function changeLinks(
   tenant: Tenant,
-  { changes, which, putBack }: BulkChange,
+  { changes, column, appId, putBack }: BulkChange,
 ): Promise<boolean> {
   const { db, projectId } = tenant;
   // In a statement of its own: PostgreSQL may run a subquery with a limit again for each link.
   const batch = sql<{ readonly id: string }>`
-    select id from links where project_id = ${projectId} and ${which} limit ${batchRows}
+    select id from links where project_id = ${projectId} and ${column} = ${appId} limit ${batchRows}
   `;
   const ids = (await batch.execute(db)).rows.map(({ id }) => id);
   if (ids.length === 0) return true;
   const isLast = ids.length < batchRows;
-  // With `is true`, the links are found by their IDs and not among all links of the app.
+  // With `coalesce`, the links are found by their IDs and not among all links with an app.
   const update = sql`
     update links set ${changes}
-    where project_id = ${projectId} and id in (${sql.join(ids)}) and (${which}) is true
+    where project_id = ${projectId} and id in (${sql.join(ids)})
+      and coalesce(${column}, '') = ${appId}
   `;
   if ((await readTally(tenant)).webhooks === 0) {
     const { numAffectedRows = 0n } = await update.execute(db);

@@ -135,8 +135,9 @@ export async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
     // By the key of the batch's last row, because a subquery could run again for each row.
     const isInBatch = last && sql`and (${keys}) <= (${sql.join(Object.values(last))})`;
     const purge = sql`delete from ${table} where project_id = ${projectId} ${isInBatch ?? sql``}`;
-    await purge.execute(db);
-    if (last !== undefined) return false;
+    const { numAffectedRows = 0n } = await purge.execute(db);
+    // Rows that another process adds meanwhile are deleted in a later batch.
+    if (numAffectedRows > 0n) return false;
   }
   await dropIndex(db, projectId);
   return true;
