@@ -47,13 +47,15 @@ export function openDatabase(path: string, { readOnly = false } = {}): Database 
   return new loaded.DatabaseSync(path, { timeout: 0, readOnly });
 }
 
+export const callerLeft = "the caller of this statement has left";
+
 /**
  * Defines the SQL function `is_awaited`, which throws once the caller no longer waits for the
  * statement (see `whileAwaited`). Neither driver has another way to interrupt a statement.
  */
 export function defineIsAwaited(database: Database, isAwaited: () => boolean): void {
   database.function("is_awaited", () => {
-    if (!isAwaited()) throw new Error("the caller of this statement has left");
+    if (!isAwaited()) throw new Error(callerLeft);
     return 1;
   });
 }

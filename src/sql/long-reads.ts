@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { createFairQueue } from "./fair-queue.ts";
 import { StoreBusy } from "./faults.ts";
-import type { SqlQuery, StatementResult } from "./engine.ts";
+import { callerLeft, type SqlQuery, type StatementResult } from "./engine.ts";
 import type { ReadOptions, ReadSignal } from "./sql.ts";
 
 /**
@@ -55,7 +55,8 @@ export function createLongReads(path: string): LongReads {
       await run({ sql: "BEGIN", parameters: [] });
       return await work();
     } catch (error) {
-      if (current !== undefined && !signal.hasLeft()) throw error;
+      const isInterrupted = signal.hasLeft() && String(error).includes(callerLeft);
+      if (current !== undefined && !isInterrupted) throw error;
       throw new StoreBusy("the store is closed, or the caller has left", { cause: error });
     } finally {
       current = undefined;
