@@ -48,24 +48,23 @@ export function listVisits(
   apps: AppChanges,
   known: KnownKey,
 ): readonly Fact[] {
-  const { ios_app, android_app, ...fields } = changes;
+  const { ios_app: _ios, android_app: _android, ...fields } = changes;
   const name = "visitors will see";
-  const sent: JsonObject = { ...fields, ios_app_id: ios_app, android_app_id: android_app };
-  const unread = listUnreadFields(before ?? {}).filter((field) => sent[field] === undefined);
-  if (before !== null && unread.length > 0) {
-    return [{ name, text: `unknown, because the server did not return ${toSentence(unread)}` }];
-  }
   // The cast is safe, because the server validates the record and the new fields.
   const link = {
     ...before,
     ...fields,
-    ios_app_id: apps.ios_app?.after_id ?? null,
-    android_app_id: apps.android_app?.after_id ?? null,
+    ...(apps.ios_app && { ios_app_id: apps.ios_app.after_id }),
+    ...(apps.android_app && { android_app_id: apps.android_app.after_id }),
   } as VisitedLink;
+  const unread = before === null ? [] : listUnreadFields(link);
+  if (unread.length > 0) {
+    return [{ name, text: `unknown, because the server did not return ${toSentence(unread)}` }];
+  }
   const visited = { ios_app: apps.ios_app?.after, android_app: apps.android_app?.after };
   const { visits } = explainVisits(link, visited, readVisitOptions(link, known));
   const describePhone = (platform: Mobile) =>
-    isStoreUnread(platform, link, apps)
+    isAppUnread(platform, link, apps)
       ? `unknown, because the ${systemNames[platform]} app could not be read completely`
       : describeMobile(visits[platform]);
   const items = [
@@ -76,13 +75,22 @@ export function listVisits(
   return [{ name, kind: "list", items }];
 }
 
-/** Whether visitors may go to the app's store, but its address in the store is unknown. */
-function isStoreUnread(platform: Mobile, link: VisitedLink, apps: AppChanges): boolean {
+/** Whether what visitors see depends on a field of the app that was not read. */
+function isAppUnread(platform: Mobile, link: VisitedLink, apps: AppChanges): boolean {
   const { after, after_id } = apps[`${platform}_app`] ?? {};
   // An unregistered app has no ID. The call contains all its fields.
-  if (isBlank(after_id) || !isBlank(link[`${platform}_fallback_url`])) return false;
-  return after?.[platform === "ios" ? "app_store_id" : "package_name"] === undefined;
+  if (isBlank(after_id)) return false;
+  if (after === undefined) return isBlank(link[`${platform}_fallback_url`]);
+  const { opens, store } = appFields[platform];
+  const needed = isBlank(link[`${platform}_fallback_url`]) ? [opens, store] : [opens];
+  return needed.some((field) => after[field] === undefined);
 }
+
+/** The fields that decide whether an app opens, and where it is in its store. */
+const appFields = {
+  ios: { opens: "team_id", store: "app_store_id" },
+  android: { opens: "fingerprints", store: "package_name" },
+} as const;
 
 type PlatformVisits = ReturnType<typeof explainVisits>["visits"];
 
@@ -111,11 +119,12 @@ const visitedFields = [...destinations, "enable_forced_redirect", ...appIds];
 
 /** Lists the fields that decide where visitors go and that a remote server did not return. */
 export function listUnreadFields(link: JsonObject): readonly string[] {
-  const [ios, android] = appIds.map((field) => link[field] ?? null);
+  const opensStore = (platform: Mobile) =>
+    (link[`${platform}_app_id`] ?? null) !== null && isBlank(link[`${platform}_fallback_url`]);
   const fields = [
     ...visitedFields,
-    ...(ios === null ? [] : ["provider_token", "campaign_token"]),
-    ...(android === null ? [] : ["referrer"]),
+    ...(opensStore("ios") ? ["provider_token", "campaign_token"] : []),
+    ...(opensStore("android") ? ["referrer"] : []),
   ];
   return fields.filter((field) => link[field] === undefined);
 }
