@@ -98,7 +98,6 @@ test("a webhook event for a pending approval omits the approval page's URL", asy
   const asked = await callTool(serving, "delete_link", { id: "asked" });
   const { url: page } = asked.error.approval;
   await waitUntil(() => receiver.listTypes().includes("approval.waiting"));
-  // A repeated call is the same approval.
   await callTool(serving, "delete_link", { id: "asked" });
   const told = receiver.received.find(({ body }) => body.type === "approval.waiting");
   expect(told?.body.data).toEqual({

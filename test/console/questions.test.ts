@@ -89,7 +89,6 @@ describe("cancelling a confirmation", () => {
 test("an expired confirmation changes nothing and is shown again", async () => {
   const id = await plantLink("late");
   await leadElsewhere(id, "late");
-  // An expired confirmation is deleted.
   const late = await tab.submit({ question: "x".repeat(27) });
   expect(late.text).toContain("You did not confirm in time, so nothing was done.");
   expect(late.text).not.toContain("This has changed in the meantime.");

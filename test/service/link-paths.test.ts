@@ -240,7 +240,6 @@ test("a link with any valid path can be resolved and saved again with that path"
   const letter = fc.oneof(piece, fc.string({ unit: "grapheme", maxLength: 3 }));
   const path = fc.array(letter, { maxLength: 6 }).map((letters) => letters.join(""));
   const run = async (given: string) => {
-    // Stay below the limit of 600 writes a minute.
     world.advance(60_000);
     const made = await writePath(world, given);
     if (made.status === 422) return;

@@ -17,7 +17,6 @@ export function slowDown(assistant: AssistantWorld, spacing_ms: number): Assista
       void answer.finally(() => (isAnswered = true));
       await waitUntil(async () => (await readJob()).state === "cancelled");
       await waitUntil(() => {
-        // The next row notices that.
         assistant.advance(spacing_ms);
         return isAnswered;
       });

@@ -51,7 +51,6 @@ export function openSession(settings: Settings): Listener {
   };
 }
 
-/** Rejects if the port is taken. */
 export async function openServing(settings: Settings): Promise<Listener> {
   const config = configure(settings);
   const server = createHttpServer();

@@ -43,7 +43,6 @@ export function readAsked({ url, body }: ApiRequest): string | undefined {
   const { pathname, searchParams } = new URL(url);
   const path = searchParams.get("q[path_eq]");
   if (path !== null) return `path ${path}`;
-  // An upsert has its path among its fields.
   if (pathname.endsWith("/links/upsert")) return `path ${JSON.parse(body ?? "{}").path}`;
   const [, id] = /\/links\/([^/]+)$/.exec(pathname) ?? [];
   return id === undefined ? undefined : `id ${id}`;

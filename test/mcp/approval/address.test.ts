@@ -240,7 +240,6 @@ test("if 20 calls with one key wait for approval, the next call returns the page
     effect: "none",
     approval: { url: page.url },
   });
-  // Calls of another key can still wait.
   const others = await open(other.id, await assistant.world.addKey({ role: "owner" }));
   const patient = others.wait();
   await assistant.untilAsleep();

@@ -262,6 +262,7 @@ test.each([
   ["url", { path: "summer" }, "unknown, because the server did not return url"],
   ["enable_forced_redirect", { path: "summer" }, "did not return enable_forced_redirect"],
   ["ios_app_id", { ios_app: null }, "iOS app: becomes none"],
+  ["referrer", { path: "summer" }, "redirect to"],
 ])(
   "an approval does not guess the field %s, which its server omits",
   async (field, sent, shown) => {

@@ -72,3 +72,11 @@ describe("preview_template", () => {
     }
   });
 });
+
+test("preview_template rejects a broken template and shows no page", async () => {
+  const { error, preview_url } = await preview({ body: "<h1>\n<script>alert(1)</script>" });
+  expect([preview_url, error]).toMatchObject([
+    undefined,
+    { code: "validation_failed", effect: "none" },
+  ]);
+});
