@@ -50,7 +50,6 @@ export type KnownTool = {
 export type AccessStorage = Pick<ExpiringValues, "find" | "save">;
 
 export type LearnedOptions = {
-  /** Identifies the key and the server. */
   readonly owner: string;
   readonly openMemory: (() => Promise<AccessStorage>) | undefined;
   readonly now: () => number;

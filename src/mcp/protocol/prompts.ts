@@ -11,7 +11,6 @@ type Prompt = {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** The tools that the prompt's text mentions. */
   readonly tools: readonly string[];
   readonly arguments: readonly {
     readonly name: string;

@@ -132,7 +132,6 @@ export function hasApp(link: JsonObject): boolean {
   return appFields.some((field) => typeof link[`${field}_id`] === "string");
 }
 
-/** The field that identifies an app, by platform. */
 const appKeys = { ios_app: "bundle_id", android_app: "package_name" } as const;
 
 /** The first of these fields with a value is shown as the link's destination. */

@@ -16,7 +16,6 @@ import { type RpcId, idIsOpen, isId, messageBytes, readCancelled } from "./messa
 type ServeStdioOptions = StdioTransportOptions & {
   /** Creates a server for the client's protocol revision. */
   readonly createServer: () => Server;
-  /** Resolves when the process should stop. */
   readonly stopped: Promise<unknown>;
   readonly onError: (error: unknown) => void;
 };
@@ -25,7 +24,6 @@ type StdioTransportOptions = {
   readonly input: Readable;
   readonly output: Writable;
   readonly fast?: FastCalls | undefined;
-  /** Logs why a line was rejected. */
   readonly onRefused: (reason: string) => void;
 };
 

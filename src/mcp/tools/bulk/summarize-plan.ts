@@ -52,7 +52,6 @@ async function summarizeRows(asking: ServerAccess, rows: AsyncIterable<PlanRow>)
   const shared = fields.map(({ field, to }) => [field, to?.value] as const);
   return {
     ...counts,
-    /** The clicks of the links that would be deleted. */
     clicksLost,
     hosts: counted.toSorted((one, other) => other.links - one.links),
     fields: fields.toSorted((one, other) => other.links - one.links),

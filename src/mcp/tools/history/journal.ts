@@ -169,7 +169,6 @@ export async function journalWrite(
   };
 }
 
-/** An app that was registered together with a link. */
 type RegisteredApp = {
   readonly kind: ResourceKind;
   readonly id: string;
