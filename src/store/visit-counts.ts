@@ -37,7 +37,7 @@ export async function countVisits(
     const tally = await findTally(tenant);
     // The project is being deleted. Counters added now might never be deleted.
     if (tally === undefined) continue;
-    await queueEvents(tenant, describeClicks(own), now, tally);
+    if (tally.webhooks > 0) await queueEvents(tenant, describeClicks(own), now);
     await addCounters(tenant, own);
     for (const [day, linkIds] of listReferred(own)) await limitHosts(tenant, day, linkIds);
   }
