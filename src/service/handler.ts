@@ -147,7 +147,7 @@ export function readPrecondition(headers: RequestHeaders): Precondition {
 }
 
 /**
- * Throws unless the target meets the conditions. `states` is empty for a missing target. If
+ * Throws if the target does not meet the conditions. `states` is empty for a missing target. If
  * callers with different permissions see different fields, `states` contains each version.
  */
 export function requireCondition(

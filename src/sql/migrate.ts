@@ -87,8 +87,8 @@ export function writeMovedMark(place: string): string {
 }
 
 /**
- * Reads the completed migrations. Throws if the data was moved to another
- * database, or if another version of Waypost wrote it.
+ * Reads the completed migrations. Throws if the data was moved to another database, or if another
+ * version of Waypost wrote it.
  */
 export async function readKnown<Tables>(
   { db, engine }: Pick<Sql<Tables>, "db" | "engine">,

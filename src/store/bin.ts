@@ -139,8 +139,8 @@ async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
       ? isOld
       : sql`project_id = ${projectId}
           and (deleted_at, kind, id) <= (${last.deleted_at}, ${last.kind}, ${last.id})`;
-  const { rows } = await sql<BinKey>`
-    delete from bin where ${which} returning deleted_at, kind, id
+  const { rows } = await sql<Pick<BinKey, "kind" | "id">>`
+    delete from bin where ${which} returning kind, id
   `.execute(db);
   const links = rows.filter(({ kind }) => kind === "link");
   await dropShortPaths(

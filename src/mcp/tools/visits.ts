@@ -80,14 +80,15 @@ function isAppUnread(platform: Mobile, link: VisitedLink, apps: AppChanges): boo
   const { after, after_id } = apps[`${platform}_app`] ?? {};
   // An unregistered app has no ID. The call contains all its fields.
   if (isBlank(after_id)) return false;
-  if (after === undefined) return isBlank(link[`${platform}_fallback_url`]);
-  const { opens, store } = appFields[platform];
-  const needed = isBlank(link[`${platform}_fallback_url`]) ? [opens, store] : [opens];
+  const opensStore = isBlank(link[`${platform}_fallback_url`]);
+  if (after === undefined) return opensStore;
+  const { opens, store } = decidingFields[platform];
+  const needed = opensStore ? [opens, store] : [opens];
   return needed.some((field) => after[field] === undefined);
 }
 
 /** The fields that decide whether an app opens, and where it is in its store. */
-const appFields = {
+const decidingFields = {
   ios: { opens: "team_id", store: "app_store_id" },
   android: { opens: "fingerprints", store: "package_name" },
 } as const;
