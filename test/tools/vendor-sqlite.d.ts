@@ -1,2 +1,2 @@
-/** The path from which the built command loads SQLite. */
+/** The built command loads SQLite from this path. */
 export const packagedSqlite: Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ import { createTlsAsk } from "../../../src/app/http/answer-tls-ask.ts";
 import { visit } from "../../support/listening.ts";
 import { openServer } from "../../support/ports.ts";
 
-/** GET /tls/ask, by which a proxy checks whether to get a certificate for a host. */
+/** With GET /tls/ask, a proxy checks whether to get a certificate for a host. */
 test.each([
   ["127.0.0.1", 200],
   ["::ffff:172.30.87.3", 200],

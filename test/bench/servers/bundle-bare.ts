@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { bundle } from "../../tools/bundle.js";
 import { makeFolder } from "../leftovers.ts";
 
-/** Bundles a bare MCP server without Waypost, with which the bench compares calls. */
+/** Bundles a bare MCP server without Waypost. The bench compares calls with it. */
 
 export type BareResponses = {
   readonly names: readonly string[];
